@@ -1,0 +1,114 @@
+package record
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// dumpChunk is how much raw output goes into one Dump: large enough to compress well,
+// small enough that a filter that passes it on need not hold much.
+const dumpChunk = 1 << 20
+
+// WriteDump writes all of in as dump records. Text stays text, so that it can be read with
+// jq; what is not UTF-8, and perf.data always, is compressed. An empty input is one empty
+// chunk.
+func WriteDump(w *Writer, of string, in io.Reader) error {
+	buf := make([]byte, dumpChunk)
+	for seq := 0; ; seq++ {
+		n, err := io.ReadFull(in, buf)
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+			return err
+		}
+		last := err != nil
+		if n > 0 || seq == 0 {
+			d := Dump{Of: of, Seq: seq}
+			if of != DumpPerfData && utf8.Valid(buf[:n]) {
+				d.Text = string(buf[:n])
+			} else {
+				d.Encoding = EncodingZstd
+				d.Data = base64.StdEncoding.EncodeToString(encoder().EncodeAll(buf[:n], nil))
+			}
+			if err := w.Write(&d); err != nil {
+				return err
+			}
+		}
+		if last {
+			return nil
+		}
+	}
+}
+
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		panic(err) // only for options that do not exist
+	}
+	return e
+})
+
+// maxChunk bounds what a compressed chunk may unpack to, so that a hostile line of a few
+// kilobytes cannot ask for gigabytes.
+const maxChunk = 256 << 20
+
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxChunk))
+	if err != nil {
+		panic(err)
+	}
+	return d
+})
+
+// AppendTo appends the bytes that the chunk stands for.
+func (r *Dump) AppendTo(dst []byte) ([]byte, error) {
+	switch r.Encoding {
+	case "":
+		if r.Data != "" {
+			return dst, errors.New("dump record with data but no encoding")
+		}
+		return append(dst, r.Text...), nil
+	case EncodingZstd:
+		packed, err := base64.StdEncoding.DecodeString(r.Data)
+		if err != nil {
+			return dst, fmt.Errorf("dump record %d of %s: %w", r.Seq, r.Of, err)
+		}
+		out, err := decoder().DecodeAll(packed, dst)
+		if err != nil {
+			return dst, fmt.Errorf("dump record %d of %s: %w", r.Seq, r.Of, err)
+		}
+		return out, nil
+	}
+	return dst, fmt.Errorf("dump record in unknown encoding %q", r.Encoding)
+}
+
+// parse reads a dump line. Its data may be a megabyte of base64, which needs no JSON
+// library.
+func (r *Dump) parse(line []byte) error {
+	*r = Dump{}
+	s := scanner{b: line}
+	for s.next() {
+		switch string(s.key) {
+		case "of":
+			r.Of = s.text()
+		case "seq":
+			r.Seq = int(s.int())
+		case "text":
+			r.Text = s.text()
+		case "encoding":
+			r.Encoding = s.text()
+		case "data":
+			r.Data = s.text()
+		default:
+			s.skip()
+		}
+	}
+	if !s.ok() {
+		return parseJSON(line, r)
+	}
+	return nil
+}

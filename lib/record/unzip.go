@@ -1,0 +1,239 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+var (
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	gzipMagic = []byte{0x1f, 0x8b, 0x08}
+)
+
+// NewDecompressor returns a Reader of the plain text of in, which may hold plain text,
+// gzip members and zstd frames in any order: `cat a.zst b.ndjson c.gz` is one stream.
+//
+// Compressed data is recognised by its magic, at the beginning of the input, right behind
+// another compressed part, at the beginning of a line, and behind a closing brace (a
+// record whose newline is missing). Elsewhere such bytes are taken as they are, and input
+// that begins as binary data (a NUL within its first bytes, as in perf.data) is never
+// searched.
+func NewDecompressor(in io.Reader) io.Reader {
+	return &decompressor{in: bufio.NewReaderSize(in, 256<<10), boundary: true}
+}
+
+type decompressor struct {
+	in       *bufio.Reader
+	part     io.Reader // the compressed part that is being read
+	close    func()
+	boundary bool // a compressed part may begin at the next byte
+	sniffed  bool
+	binary   bool
+}
+
+func (d *decompressor) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for {
+		if d.part == nil {
+			n, err := d.readPlain(p)
+			if n > 0 || err != nil {
+				return n, err
+			}
+			continue
+		}
+		n, err := d.part.Read(p)
+		if err == io.EOF {
+			d.close()
+			d.part, d.boundary, err = nil, true, nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// readPlain returns plain bytes up to where a compressed part may begin. If one begins
+// right here it sets d.part and returns 0, nil.
+func (d *decompressor) readPlain(p []byte) (int, error) {
+	head, err := d.in.Peek(len(zstdMagic))
+	if len(head) == 0 {
+		return 0, err
+	}
+	if !d.sniffed {
+		d.sniffed = true
+		start, _ := d.in.Peek(64)
+		d.binary = bytes.IndexByte(start, 0) >= 0 && !isPacked(start)
+	}
+	if d.binary {
+		return d.in.Read(p)
+	}
+	if d.boundary && isPacked(head) {
+		return 0, d.open(head)
+	}
+	have, _ := d.in.Peek(min(len(p), max(d.in.Buffered(), 1)))
+	n := d.plainLength(have)
+	copy(p, have[:n])
+	d.boundary = endsPlain(have[n-1])
+	d.in.Discard(n) // cannot fail: n bytes are buffered
+	return n, nil
+}
+
+// plainLength returns how much of b, at least one byte, stands before the next place
+// where a compressed part begins or may begin behind the end of b.
+func (d *decompressor) plainLength(b []byte) int {
+	for from := 1; ; {
+		i := indexMagic(b[from:])
+		if i < 0 {
+			break
+		}
+		if endsPlain(b[from+i-1]) {
+			return from + i
+		}
+		from += i + 1
+	}
+	// The last bytes may be the first of a magic: leave them for the next call.
+	for n := max(1, len(b)-len(zstdMagic)+1); n < len(b); n++ {
+		if endsPlain(b[n-1]) && (bytes.HasPrefix(zstdMagic, b[n:]) || bytes.HasPrefix(gzipMagic, b[n:])) {
+			return n
+		}
+	}
+	return len(b)
+}
+
+func indexMagic(b []byte) int {
+	z := bytes.Index(b, zstdMagic)
+	if z >= 0 {
+		b = b[:z]
+	}
+	if g := bytes.Index(b, gzipMagic); g >= 0 {
+		return g
+	}
+	return z
+}
+
+// endsPlain tells whether a compressed part may begin behind c.
+func endsPlain(c byte) bool { return c == '\n' || c == '}' }
+
+func isPacked(b []byte) bool {
+	return bytes.HasPrefix(b, zstdMagic) || bytes.HasPrefix(b, gzipMagic) || isSkippable(b)
+}
+
+// isSkippable recognises the frames without content in which pzstd keeps its sizes.
+func isSkippable(b []byte) bool {
+	return len(b) >= 4 && b[0]&0xf0 == 0x50 && b[1] == 0x2a && b[2] == 0x4d && b[3] == 0x18
+}
+
+func (d *decompressor) open(head []byte) error {
+	if bytes.HasPrefix(head, gzipMagic) {
+		z, err := gzip.NewReader(d.in)
+		if err != nil {
+			return fmt.Errorf("gzip: %w", err)
+		}
+		z.Multistream(false) // what follows may be something else
+		d.part, d.close = packed{z, "gzip"}, func() {}
+		return nil
+	}
+	z, err := zstd.NewReader(&frame{in: d.in}, zstd.WithDecoderMaxWindow(1<<31))
+	if err != nil {
+		return fmt.Errorf("zstd: %w", err)
+	}
+	d.part, d.close = packed{z, "zstd"}, z.Close
+	return nil
+}
+
+// packed names the format in its errors, and calls an early end what it is.
+type packed struct {
+	io.Reader
+	format string
+}
+
+func (p packed) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("%s data is cut: %w", p.format, err)
+		} else {
+			err = fmt.Errorf("%s data is corrupt: %w", p.format, err)
+		}
+	}
+	return n, err
+}
+
+// A frame reads exactly one zstd frame from in, which the zstd package would read past.
+// It follows the lengths of the frame header and of the blocks (RFC 8878, 3.1.1).
+type frame struct {
+	in     *bufio.Reader
+	left   int64 // bytes of the current piece that were not read yet
+	begun  bool
+	last   bool // the current block is the last one
+	check  bool // a checksum follows it
+	ended  bool
+	failed error
+}
+
+func (f *frame) Read(p []byte) (int, error) {
+	for f.left == 0 {
+		if f.failed != nil {
+			return 0, f.failed
+		}
+		if f.ended {
+			return 0, io.EOF
+		}
+		f.failed = f.piece()
+	}
+	n, err := f.in.Read(p[:min(int64(len(p)), f.left)])
+	f.left -= int64(n)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// piece finds the length of the next piece: the header, a block with its header, the
+// checksum.
+func (f *frame) piece() error {
+	switch {
+	case !f.begun:
+		f.begun = true
+		b, err := f.in.Peek(zstd.HeaderMaxSize)
+		var h zstd.Header
+		if herr := h.Decode(b); herr != nil {
+			if err == io.EOF {
+				return io.ErrUnexpectedEOF
+			}
+			return herr
+		}
+		f.left, f.check = int64(h.HeaderSize), h.HasCheckSum
+		if h.Skippable {
+			f.left, f.last = int64(h.HeaderSize)+int64(h.SkippableSize), true
+		}
+	case !f.last:
+		b, err := f.in.Peek(3)
+		if len(b) < 3 {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		h := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16
+		f.last = h&1 != 0
+		f.left = 3 + int64(h>>3)
+		if h>>1&3 == 1 { // run of one byte: the size is that of the output
+			f.left = 3 + 1
+		}
+	default:
+		f.ended = true
+		if f.check {
+			f.left = 4
+		}
+	}
+	return nil
+}
