@@ -1,0 +1,115 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"vperf/lib/perf"
+	"vperf/lib/record"
+)
+
+// Refusal is the error of a host on which something cannot be measured.
+type Refusal struct {
+	Cause  record.Cause
+	Reason string // one sentence, without period
+	Fix    string // a command to paste; empty where none helps
+}
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return r.Reason }
+
+// Hint returns the fix.
+func (r *Refusal) Hint() string { return r.Fix }
+
+// SamplingEvent chooses the event that `perf record -e` samples CPU time with: cycles,
+// as precise as the processor can, where cycles really count, else cpu-clock. The suffix
+// "u" says that only user code may be sampled. Why is half a sentence on the choice. It
+// runs perf once, for some 15 ms. The error is a *[Refusal], or that of ctx.
+func SamplingEvent(ctx context.Context, p *perf.Perf) (event, why string, err error) {
+	readings, o := count(ctx, p, "cycles", "cpu-clock")
+	if ctx.Err() != nil {
+		return "", "", ctx.Err()
+	}
+	if event, why, ok := choose(readings, here); ok {
+		return event, why, nil
+	}
+	// An error other than "not supported" ends perf: one event must not hide the other.
+	if readings, _ := count(ctx, p, "cpu-clock"); len(readings) > 0 {
+		if event, why, ok := choose(readings, here); ok {
+			return event, why + ": " + o.message(), nil
+		}
+	}
+	if ctx.Err() != nil {
+		return "", "", ctx.Err()
+	}
+	return "", "", here.refusal(p, o)
+}
+
+// choose picks the sampling event from what `perf stat` counted.
+func choose(readings []reading, t tree) (event, why string, ok bool) {
+	if i := slices.IndexFunc(readings, func(r reading) bool { return r.counted && isEvent(r.event, "cycles") }); i >= 0 {
+		if userOnly(readings[i].event) {
+			return "cycles:Pu", "cycles count here, of user code only", true
+		}
+		return "cycles:P", "cycles count here", true
+	}
+	i := slices.IndexFunc(readings, func(r reading) bool { return r.counted && isEvent(r.event, "cpu-clock") })
+	if i < 0 {
+		return "", "", false
+	}
+	event, why = "cpu-clock", t.whyNoCycles(readings)
+	if userOnly(readings[i].event) {
+		return event + ":u", why + "; of user code only", true
+	}
+	return event, why, true
+}
+
+// whyNoCycles tells a processor whose counters are hidden from one whose counters are busy.
+func (t tree) whyNoCycles(readings []reading) string {
+	i := slices.IndexFunc(readings, func(r reading) bool { return isEvent(r.event, "cycles") })
+	switch {
+	case i < 0:
+		return "cycles cannot be counted"
+	case readings[i].why == "not counted":
+		return "cycles are not counted here, other users of the counters may hold them all"
+	case readings[i].why == "":
+		return "cycles count nothing here"
+	case len(t.corePMUs()) > 0:
+		return "cycles are not supported here, although the kernel knows the PMU"
+	}
+	if name := t.hypervisor(parseCPUInfo(t.word("proc/cpuinfo"))); name != "" {
+		return fmt.Sprintf("no PMU: the hypervisor (%s) hides it", name)
+	}
+	return "no PMU"
+}
+
+// isEvent tells whether what perf prints is the event name, with or without modifiers and
+// the core type of a hybrid part: "cycles", "cycles:u", "cpu_core/cycles/u".
+func isEvent(printed, name string) bool {
+	if pmu, rest, ok := strings.Cut(printed, "/"); ok && strings.HasPrefix(pmu, "cpu") {
+		printed, _, _ = strings.Cut(rest, "/")
+	}
+	printed, _, _ = strings.Cut(printed, ":")
+	return printed == name
+}
+
+// userOnly tells whether perf has fallen back to counting user code only, which it shows
+// by a modifier.
+func userOnly(printed string) bool {
+	i := strings.LastIndexAny(printed, ":/")
+	return i >= 0 && strings.Contains(printed[i+1:], "u") && !strings.Contains(printed[i+1:], "k")
+}
+
+// corePMUs returns the PMUs that count the events of cores: none where a hypervisor hides
+// them. Hybrid parts have several.
+func (t tree) corePMUs() []string {
+	var names []string
+	for _, name := range t.pmus() {
+		if name == "cpu" || name == "cpu_core" || name == "cpu_atom" || name == "cpu_lowpower" || strings.HasPrefix(name, "armv") || strings.HasPrefix(name, "apple_") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
