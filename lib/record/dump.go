@@ -20,28 +20,49 @@ const dumpChunk = 1 << 20
 // chunk.
 func WriteDump(w *Writer, of string, in io.Reader) error {
 	buf := make([]byte, dumpChunk)
+	kept := 0 // bytes of a character that the last chunk would have cut
 	for seq := 0; ; seq++ {
-		n, err := io.ReadFull(in, buf)
+		n, err := io.ReadFull(in, buf[kept:])
 		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return err
 		}
 		last := err != nil
-		if n > 0 || seq == 0 {
-			d := Dump{Of: of, Seq: seq}
-			if of != DumpPerfData && utf8.Valid(buf[:n]) {
-				d.Text = string(buf[:n])
-			} else {
-				d.Encoding = EncodingZstd
-				d.Data = base64.StdEncoding.EncodeToString(encoder().EncodeAll(buf[:n], nil))
-			}
-			if err := w.Write(&d); err != nil {
+		chunk := buf[:kept+n]
+		kept = 0
+		if !last && of != DumpPerfData {
+			kept = cutCharacter(chunk)
+		}
+		if len(chunk) > 0 || seq == 0 {
+			if err := w.Write(newDump(of, seq, chunk[:len(chunk)-kept])); err != nil {
 				return err
 			}
 		}
 		if last {
 			return nil
 		}
+		copy(buf, chunk[len(chunk)-kept:])
 	}
+}
+
+func newDump(of string, seq int, chunk []byte) *Dump {
+	if of != DumpPerfData && utf8.Valid(chunk) {
+		return &Dump{Of: of, Seq: seq, Text: string(chunk)}
+	}
+	packed := encoder().EncodeAll(chunk, nil)
+	return &Dump{Of: of, Seq: seq, Encoding: EncodingZstd, Data: base64.StdEncoding.EncodeToString(packed)}
+}
+
+// cutCharacter returns how many bytes at the end of b are the beginning of a character.
+func cutCharacter(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 var encoder = sync.OnceValue(func() *zstd.Encoder {

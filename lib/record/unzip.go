@@ -14,6 +14,8 @@ import (
 var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 	gzipMagic = []byte{0x1f, 0x8b, 0x08}
+
+	skippableMagic = []byte{0x50, 0x2a, 0x4d, 0x18} // the low half of the first byte is free
 )
 
 // NewDecompressor returns a Reader of the plain text of in, which may hold plain text,
@@ -31,7 +33,7 @@ func NewDecompressor(in io.Reader) io.Reader {
 type decompressor struct {
 	in       *bufio.Reader
 	part     io.Reader // the compressed part that is being read
-	close    func()
+	zstd     *zstd.Decoder
 	boundary bool // a compressed part may begin at the next byte
 	sniffed  bool
 	binary   bool
@@ -44,6 +46,10 @@ func (d *decompressor) Read(p []byte) (int, error) {
 	for {
 		if d.part == nil {
 			n, err := d.readPlain(p)
+			if err != nil && d.zstd != nil {
+				d.zstd.Close()
+				d.zstd = nil
+			}
 			if n > 0 || err != nil {
 				return n, err
 			}
@@ -51,7 +57,6 @@ func (d *decompressor) Read(p []byte) (int, error) {
 		}
 		n, err := d.part.Read(p)
 		if err == io.EOF {
-			d.close()
 			d.part, d.boundary, err = nil, true, nil
 		}
 		if n > 0 || err != nil {
@@ -101,22 +106,37 @@ func (d *decompressor) plainLength(b []byte) int {
 	}
 	// The last bytes may be the first of a magic: leave them for the next call.
 	for n := max(1, len(b)-len(zstdMagic)+1); n < len(b); n++ {
-		if endsPlain(b[n-1]) && (bytes.HasPrefix(zstdMagic, b[n:]) || bytes.HasPrefix(gzipMagic, b[n:])) {
+		if endsPlain(b[n-1]) && beginsMagic(b[n:]) {
 			return n
 		}
 	}
 	return len(b)
 }
 
+// indexMagic returns where the first magic in b is, or -1.
 func indexMagic(b []byte) int {
-	z := bytes.Index(b, zstdMagic)
-	if z >= 0 {
-		b = b[:z]
+	first := -1
+	for _, magic := range [][]byte{zstdMagic, gzipMagic} {
+		if i := bytes.Index(b, magic); i >= 0 {
+			first, b = i, b[:i]
+		}
 	}
-	if g := bytes.Index(b, gzipMagic); g >= 0 {
-		return g
+	for from := 1; ; {
+		i := bytes.Index(b[min(from, len(b)):], skippableMagic[1:])
+		if i < 0 {
+			return first
+		}
+		if at := from + i - 1; isSkippable(b[at:]) {
+			return at
+		}
+		from += i + 1
 	}
-	return z
+}
+
+// beginsMagic tells whether b, which is too short for one, may be the start of a magic.
+func beginsMagic(b []byte) bool {
+	return bytes.HasPrefix(zstdMagic, b) || bytes.HasPrefix(gzipMagic, b) ||
+		b[0]&0xf0 == skippableMagic[0] && bytes.HasPrefix(skippableMagic[1:], b[1:])
 }
 
 // endsPlain tells whether a compressed part may begin behind c.
@@ -128,24 +148,32 @@ func isPacked(b []byte) bool {
 
 // isSkippable recognises the frames without content in which pzstd keeps its sizes.
 func isSkippable(b []byte) bool {
-	return len(b) >= 4 && b[0]&0xf0 == 0x50 && b[1] == 0x2a && b[2] == 0x4d && b[3] == 0x18
+	return len(b) >= 4 && b[0]&0xf0 == skippableMagic[0] && bytes.Equal(b[1:4], skippableMagic[1:])
 }
 
-func (d *decompressor) open(head []byte) error {
+// maxWindow is how much memory a zstd frame may ask for, as much as zstd(1) grants unasked.
+const maxWindow = 128 << 20
+
+func (d *decompressor) open(head []byte) (err error) {
 	if bytes.HasPrefix(head, gzipMagic) {
 		z, err := gzip.NewReader(d.in)
 		if err != nil {
 			return fmt.Errorf("gzip: %w", err)
 		}
 		z.Multistream(false) // what follows may be something else
-		d.part, d.close = packed{z, "gzip"}, func() {}
+		d.part = packed{z, "gzip"}
 		return nil
 	}
-	z, err := zstd.NewReader(&frame{in: d.in}, zstd.WithDecoderMaxWindow(1<<31))
+	part := &frame{in: d.in}
+	if d.zstd == nil {
+		d.zstd, err = zstd.NewReader(part, zstd.WithDecoderMaxWindow(maxWindow))
+	} else {
+		err = d.zstd.Reset(part)
+	}
 	if err != nil {
 		return fmt.Errorf("zstd: %w", err)
 	}
-	d.part, d.close = packed{z, "zstd"}, z.Close
+	d.part = packed{d.zstd, "zstd"}
 	return nil
 }
 
