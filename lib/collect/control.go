@@ -1,0 +1,218 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"vperf/lib/perf"
+)
+
+// patience is how long perf may take to begin, and to write its files in the end, before
+// it is given up. It takes 0.2 s on an idle machine.
+const patience = 60 * time.Second
+
+// controlArgs make perf start with its events disabled and wait for orders. It holds both
+// ends of both pipes, as file descriptors 3 to 6, so that it does not notice when the
+// collector dies: a perf that does leaves a file whose header says that it is empty.
+var controlArgs = []string{"-D", "-1", "--control", "fd:3,6"}
+
+// controlled is a perf that was started with controlArgs.
+type controlled struct {
+	cmd    *exec.Cmd
+	orders *os.File // perf's control pipe
+	acks   *os.File
+	stderr head
+	done   chan struct{} // closed when it has ended
+	err    error         // how it ended; valid after done
+}
+
+// startControlled starts perf. It waits neither for perf to be ready nor for its end.
+func startControlled(p *perf.Perf, w *watcher, args ...string) (*controlled, error) {
+	ordersR, ordersW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer ordersR.Close()
+	acksR, acksW, err := os.Pipe()
+	if err != nil {
+		ordersW.Close()
+		return nil, err
+	}
+	defer acksW.Close()
+
+	// Cancelling is not for perf: it has to write its file in peace.
+	c := &controlled{cmd: p.Command(context.Background(), args...), orders: ordersW, acks: acksR, done: make(chan struct{})}
+	perfOrdersW, err := dup(ordersW)
+	if err != nil {
+		return nil, errors.Join(err, c.hangUp())
+	}
+	defer perfOrdersW.Close()
+	perfAcksR, err := dup(acksR)
+	if err != nil {
+		return nil, errors.Join(err, c.hangUp())
+	}
+	defer perfAcksR.Close()
+	c.cmd.ExtraFiles = []*os.File{ordersR, perfOrdersW, perfAcksR, acksW}
+	c.cmd.Stderr = &c.stderr
+	c.cmd.WaitDelay = time.Second // a wrapper script may leave somebody behind who holds stderr
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setpgid:   true, // Ctrl-C is for the command
+		Pdeathsig: syscall.SIGTERM,
+	}
+
+	started := make(chan error)
+	go func() {
+		// The parent-death signal comes when the thread that forked ends, so the thread
+		// must live as long as perf. It is not unlocked: it ends with this function.
+		runtime.LockOSThread()
+		err := c.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		c.err = c.cmd.Wait()
+		w.forget(c.cmd.Process.Pid)
+		close(c.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, errors.Join(err, c.hangUp())
+	}
+	w.watch(c.cmd.Process.Pid)
+	return c, nil
+}
+
+func dup(file *os.File) (*os.File, error) {
+	fd, err := syscall.Dup(int(file.Fd()))
+	if err != nil {
+		return nil, os.NewSyscallError("dup", err)
+	}
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), file.Name()), nil
+}
+
+func (c *controlled) hangUp() error {
+	return errors.Join(c.orders.Close(), c.acks.Close())
+}
+
+// errNoAnswer says that perf is alive but does not take orders.
+var errNoAnswer = fmt.Errorf("perf did not answer within %v", patience)
+
+// enable has perf count from now on. It returns when perf does. If perf has ended instead,
+// the error is errEnded, and c.stderr says why.
+func (c *controlled) enable(ctx context.Context) error {
+	// perf's end is seen by its last copy of the pipe closing.
+	if err := c.acks.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { c.acks.SetReadDeadline(time.Now()) })()
+	if _, err := c.orders.WriteString("enable\n"); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	var answer strings.Builder
+	buf := make([]byte, 16)
+	for {
+		n, err := c.acks.Read(buf)
+		answer.Write(buf[:n])
+		switch {
+		case strings.Contains(answer.String(), "ack"):
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return errNoAnswer
+		case err != nil:
+			return errEnded
+		}
+	}
+}
+
+var errEnded = errors.New("perf ended")
+
+// stop has perf write what it has and waits for its end.
+func (c *controlled) stop() {
+	defer c.hangUp()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		select {
+		case <-c.done:
+			return
+		default:
+		}
+		// To the group: PATH may call a wrapper script perf.
+		_ = syscall.Kill(-c.cmd.Process.Pid, s) // it may just have ended
+		select {
+		case <-c.done:
+			return
+		case <-time.After(patience):
+		}
+	}
+	<-c.done
+}
+
+// failure tells how perf ended if not as it should, in words that complete "perf record
+// ...". It may be called after stop.
+func (c *controlled) failure() error {
+	var exit *exec.ExitError
+	if c.err == nil || errors.Is(c.err, exec.ErrWaitDelay) {
+		return nil
+	}
+	if !errors.As(c.err, &exit) {
+		return c.err
+	}
+	status := exit.Sys().(syscall.WaitStatus)
+	interrupted := status.Signaled() && status.Signal() == syscall.SIGINT || status.ExitStatus() == 128+int(syscall.SIGINT)
+	if interrupted {
+		return nil
+	}
+	how := fmt.Sprintf("exited with status %d", status.ExitStatus())
+	if status.Signaled() {
+		how = "was ended by " + signalName(status.Signal())
+	}
+	if said := c.complaint(); said != "" {
+		how += ": " + said
+	}
+	return errors.New(how)
+}
+
+// complaint returns the first line of perf's stderr that is not routine.
+func (c *controlled) complaint() string {
+	for line := range strings.Lines(c.stderr.String()) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line == "Error:" || line == "WARNING:":
+		case strings.HasPrefix(line, "Events "), strings.HasPrefix(line, "[ perf record:"):
+		default:
+			return line
+		}
+	}
+	return ""
+}
+
+// head keeps the beginning of what is written to it. It may be read while it is written.
+type head struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// headSize bounds what is kept of a perf that does not stop complaining.
+const headSize = 16 << 10
+
+func (h *head) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.Write(p[:min(len(p), headSize-h.text.Len())])
+	return len(p), nil
+}
+
+func (h *head) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}

@@ -1,0 +1,212 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"vperf/lib/record"
+)
+
+// run is one profiled run.
+type run struct {
+	Options
+	dir      string // where perf writes
+	watcher  *watcher
+	launcher *launcher
+	recorder *recorder
+	counter  *counter
+	rss      *rssSampler
+
+	mu      sync.Mutex
+	notices []record.Notice // not written yet
+	cause   record.Cause    // why the profile is not complete
+}
+
+// wasIgnored are the signals that this program was started to ignore. It is found out
+// before main, which may catch them.
+var wasIgnored = func() (ignored []os.Signal) {
+	for _, s := range forwarded {
+		if signal.Ignored(s) {
+			ignored = append(ignored, s)
+		}
+	}
+	return ignored
+}()
+
+// Run runs the command and writes its profile to w, as one stream. It returns when the
+// command has ended.
+//
+// Before the command runs, the error may be a *[StartError], a *[EventError], or of this
+// machine; then nothing was written. Afterwards it is w's, and the outcome is valid.
+//
+// Signals that ask a program to end are forwarded to the command unless it got them, too.
+// None of them ends Run.
+func Run(w *record.Writer, o Options) (*Outcome, error) {
+	path, err := lookPath(o.Command[0])
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Options: o}
+	if err := r.makeDir(); err != nil {
+		return nil, err
+	}
+	if r.Keep == "" {
+		defer os.RemoveAll(r.dir)
+	}
+
+	if len(wasIgnored) > 0 {
+		signal.Ignore(wasIgnored...) // whoever catches them un-ignores them for the command
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, notIgnored(forwarded)...)
+	defer signal.Stop(signals)
+
+	// Nobody else forks here yet: these two hand down pipes.
+	if r.watcher, err = startWatcher(); err != nil {
+		return nil, err
+	}
+	defer r.watcher.close()
+	if r.Keep == "" {
+		r.watcher.remove(r.dir)
+	}
+	if r.launcher, err = startLauncher(path, o.Command, o.Stdout); err != nil {
+		return nil, err
+	}
+	ended := make(chan *os.ProcessState, 1)
+	ctx, cancel := context.WithCancel(context.Background()) // cancelled when the child ends
+	go func() {
+		state, _ := r.launcher.process.Wait() // it fails only for a child that is not ours
+		cancel()
+		ended <- state
+	}()
+	go r.forward(ctx, signals)
+
+	if err := errors.Join(r.launcher.ready(), r.observe(ctx)); err != nil {
+		r.launcher.abandon()
+		r.stopPerf()
+		if state := <-ended; ctx.Err() != nil && state != nil {
+			if s := signalOf(state); s != 0 {
+				return nil, &StartError{Name: o.Command[0], Err: fmt.Errorf("%s came before it was started", unix.SignalName(s)), Status: 128 + int(s)}
+			}
+		}
+		return nil, err
+	}
+	start, err := r.launcher.release()
+	if err != nil {
+		<-ended
+		r.stopPerf()
+		return nil, startError(o.Command[0], err)
+	}
+	if r.RSS {
+		r.rss = startRSS(r.launcher.process.Pid)
+	}
+	out := r.begin(w, start)
+	state := <-ended
+	end := now()
+	if r.rss != nil {
+		r.rss.stop()
+	}
+	r.stopPerf()
+	out.finish(state, start, end)
+	return outcomeOf(state), w.Flush()
+}
+
+// makeDir sets r.dir.
+func (r *run) makeDir() (err error) {
+	if r.Keep != "" {
+		r.dir = r.Keep
+		return os.MkdirAll(r.dir, 0o777)
+	}
+	r.dir, err = os.MkdirTemp("", "vp-collect-")
+	return err
+}
+
+func (r *run) file(name string) string { return filepath.Join(r.dir, name) }
+
+// observe attaches perf to the launcher, both kinds at the same time: each takes a while
+// to begin.
+func (r *run) observe(ctx context.Context) error {
+	var wg sync.WaitGroup
+	var recordErr error
+	wg.Go(func() { r.recorder, recordErr = r.startRecorder(ctx) })
+	if r.Counters {
+		wg.Go(func() { r.counter = r.startCounter(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(recordErr, ctx.Err())
+}
+
+// stopPerf ends the perf processes that run and waits for their files.
+func (r *run) stopPerf() {
+	var wg sync.WaitGroup
+	if r.recorder != nil {
+		wg.Go(r.recorder.stop)
+	}
+	if r.counter != nil {
+		wg.Go(r.counter.stop)
+	}
+	wg.Wait()
+}
+
+// forward passes signals on to the command, unless it got them itself.
+func (r *run) forward(ctx context.Context, signals <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-signals:
+			if !r.watcher.saw(s.(syscall.Signal)) {
+				_ = r.launcher.process.Signal(s) // it may just have ended
+			}
+		}
+	}
+}
+
+// notice says something.
+func (r *run) notice(n record.Notice) {
+	r.mu.Lock()
+	r.notices = append(r.notices, n)
+	r.mu.Unlock()
+	r.Notify(n)
+}
+
+// missing says that a part of the profile is missing: the stream will not be complete.
+func (r *run) missing(cause record.Cause, text, fix string) {
+	r.mu.Lock()
+	if r.cause == "" {
+		r.cause = cause
+	}
+	r.mu.Unlock()
+	r.notice(record.Notice{Severity: record.Error, Cause: cause, Text: text, Fix: fix})
+}
+
+func outcomeOf(state *os.ProcessState) *Outcome {
+	if s := signalOf(state); s != 0 {
+		return &Outcome{ExitCode: -1, Signal: signalName(s), Status: 128 + int(s)}
+	}
+	return &Outcome{ExitCode: state.ExitCode(), Status: state.ExitCode()}
+}
+
+// signalOf returns the signal that ended a process, 0 if it exited.
+func signalOf(state *os.ProcessState) syscall.Signal {
+	if status := state.Sys().(syscall.WaitStatus); status.Signaled() {
+		return status.Signal()
+	}
+	return 0
+}
+
+// signalName returns "SIGSEGV", or "signal 34" for one without a name.
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}
