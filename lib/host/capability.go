@@ -52,8 +52,9 @@ func (c capabilities) String() string {
 
 // status is what /proc/PID/status says about privileges.
 type status struct {
-	caps    capabilities // effective
-	seccomp int          // 0 none, 1 strict, 2 a filter
+	caps       capabilities // effective
+	seccomp    int          // 0 none, 1 strict, 2 a filter
+	noNewPrivs bool         // executing a file grants no privileges
 }
 
 func parseStatus(text string) status {
@@ -69,6 +70,8 @@ func parseStatus(text string) status {
 			}
 		case "Seccomp":
 			s.seccomp = int(atoi(value))
+		case "NoNewPrivs":
+			s.noNewPrivs = value == "1"
 		}
 	}
 	return s

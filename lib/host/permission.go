@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,8 +21,9 @@ type permissions struct {
 	flavour  string // whose kernel it is, "debian" or "ubuntu": their patches give levels above 2 a meaning
 	kernel   string // its release
 
-	uid       int
-	caps      capabilities // effective ones of this process, together with those that perf's file grants
+	own       capabilities // effective ones of this process
+	caps      capabilities // and those together with what perf's file grants
+	ungranted bool         // executing a file grants nothing here
 	namespace bool         // a user namespace: capabilities do not count for perf events there
 
 	seccomp  bool   // a filter is installed
@@ -37,7 +37,7 @@ func (t tree) permissions(p *perf.Perf) permissions {
 	perms := permissions{
 		flavour:  kernelFlavour(t.word("proc/version")),
 		kernel:   t.word("proc/sys/kernel/osrelease"),
-		uid:      os.Getuid(),
+		own:      own.caps,
 		caps:     own.caps,
 		seccomp:  own.seccomp == 2,
 		lockdown: parseLockdown(t.word("sys/kernel/security/lockdown")),
@@ -51,7 +51,11 @@ func (t tree) permissions(p *perf.Perf) permissions {
 		perms.namespace = ids[0] != "0" || ids[1] != "0" || ids[2] != "4294967295"
 	}
 	if p != nil && p.ELF != "" {
-		perms.caps |= fileCapabilities(p.ELF)
+		var volume unix.Statfs_t
+		nosuid := unix.Statfs(p.ELF, &volume) == nil && volume.Flags&unix.ST_NOSUID != 0
+		if perms.ungranted = own.noNewPrivs || nosuid; !perms.ungranted {
+			perms.caps |= fileCapabilities(p.ELF)
+		}
 	}
 	return perms
 }
