@@ -217,10 +217,11 @@ func (p *prober) watchdogFix() string {
 
 // detail is the count in words.
 func (a answerOf) detail() string {
-	text := "counts"
-	if a.value > 0 {
-		text += ": " + strconv.FormatFloat(a.value, 'f', -1, 64) + " in a short run"
+	text := "counts " + strconv.FormatFloat(a.value, 'f', -1, 64)
+	if a.unit != "" {
+		text += " " + a.unit
 	}
+	text += " in a short run"
 	if userOnly(a.event) {
 		text += ", of user code only"
 	}

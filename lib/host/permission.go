@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vperf/lib/internal/shell"
 	"vperf/lib/perf"
 	"vperf/lib/record"
 )
@@ -40,7 +41,7 @@ func (t tree) permissions(p *perf.Perf) permissions {
 		own:      own.caps,
 		caps:     own.caps,
 		seccomp:  own.seccomp == 2,
-		lockdown: parseLockdown(t.word("sys/kernel/security/lockdown")),
+		lockdown: parseLockdown(t.word(lockdownFile[1:])),
 		tracefs:  t.tracefs(),
 	}
 	if level, ok := t.number("proc/sys/kernel/perf_event_paranoid"); ok {
@@ -80,6 +81,9 @@ func kernelFlavour(version string) string {
 	}
 	return ""
 }
+
+// lockdownFile is there where the kernel can be locked down and securityfs is mounted.
+const lockdownFile = "/sys/kernel/security/lockdown"
 
 // parseLockdown returns the level between brackets: "none [integrity] confidentiality".
 func parseLockdown(text string) string {
@@ -193,15 +197,7 @@ func (p permissions) setcapFix(binary *perf.Perf) string {
 	if !p.knowsPerfmon() {
 		granted = "cap_sys_admin"
 	}
-	return "sudo setcap " + granted + ",cap_sys_ptrace,cap_dac_read_search=ep " + quote(binary.ELF)
-}
-
-// quote returns a path as one word of a POSIX shell.
-func quote(path string) string {
-	if path != "" && strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+") == "" {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return "sudo setcap " + granted + ",cap_sys_ptrace,cap_dac_read_search=ep " + shell.Quote(binary.ELF)
 }
 
 // refusal explains why perf could open no event at all, given what it said.

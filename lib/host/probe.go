@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vperf/lib/internal/shell"
 	"vperf/lib/perf"
 	"vperf/lib/record"
 )
@@ -26,10 +27,11 @@ const (
 
 // Names of capabilities that others decide by. [Names] lists all.
 const (
-	Sampling      = "sampling"       // some event delivers samples: profiling works
-	KernelSamples = "kernel_samples" // of kernel code, too
-	PMU           = "pmu"            // hardware events count
-	SwitchEvents  = "switch_events"  // waits can be had without privileges
+	Sampling         = "sampling"          // some event delivers samples: profiling works
+	KernelSamples    = "kernel_samples"    // of kernel code, too
+	PMU              = "pmu"               // hardware events count
+	SwitchEvents     = "switch_events"     // waits can be had without privileges
+	SchedTracepoints = "sched_tracepoints" // with their state and stack
 )
 
 // Names returns the names of the capabilities that [Probe] returns, in its order.
@@ -45,7 +47,7 @@ func Names() []string {
 		}
 		names = append(names, e.name)
 	}
-	return append(names, "tracefs", "sched_tracepoints", SwitchEvents, KernelSamples, Sampling)
+	return append(names, "tracefs", SchedTracepoints, SwitchEvents, KernelSamples, Sampling)
 }
 
 // Probe finds out what can be profiled on this machine, by this user, with the perf that
@@ -161,12 +163,12 @@ func cpuDetail(h *record.Host) string {
 		}
 		parts = append(parts, name+" ("+strings.TrimSpace(id)+")")
 	}
-	parts = append(parts, fmt.Sprintf("%d CPUs", h.NCPU))
+	parts = append(parts, plural(h.NCPU, "CPU"))
 	if h.Cores > 0 {
-		parts = append(parts, fmt.Sprintf("%d cores", h.Cores))
+		parts = append(parts, plural(h.Cores, "core"))
 	}
 	if h.NUMANodes > 0 {
-		parts = append(parts, fmt.Sprintf("%d NUMA nodes", h.NUMANodes))
+		parts = append(parts, plural(h.NUMANodes, "NUMA node"))
 	}
 	if h.LineBytes > 0 {
 		parts = append(parts, fmt.Sprintf("%d-byte lines", h.LineBytes))
@@ -175,6 +177,13 @@ func cpuDetail(h *record.Host) string {
 		parts = append(parts, h.Governor+" governor")
 	}
 	return strings.Join(parts, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func (p *prober) probePerf(err error) {
@@ -240,7 +249,7 @@ func (p *prober) probePermissions() {
 
 	switch p.perms.lockdown {
 	case "":
-		p.add("lockdown", record.OK, "not in this kernel")
+		p.add("lockdown", record.OK, "none, or not to be seen: no file "+lockdownFile)
 	case "confidentiality":
 		p.add("lockdown", record.Denied, "confidentiality: no kernel data even for root, until a boot without it")
 	default:
@@ -380,7 +389,7 @@ func errnoName(err error) string {
 // tracefsFix returns the command that lets this user read the tracepoints, until a reboot.
 func (p *prober) tracefsFix() string {
 	if dir := p.mountPoint("tracefs"); dir != "" {
-		return "sudo mount -o remount,mode=755,gid=$(id -g) " + quote(dir)
+		return "sudo mount -o remount,mode=755,gid=$(id -g) " + shell.Quote(dir)
 	}
 	return "sudo mount -t tracefs -o mode=755,gid=$(id -g) nodev /sys/kernel/tracing"
 }

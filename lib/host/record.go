@@ -98,18 +98,17 @@ func (p *prober) probeScheduler(ctx context.Context, trial recording) {
 
 // probeTracepoint records a scheduler tracepoint, which takes more than counting it.
 func (p *prober) probeTracepoint(ctx context.Context) {
-	const name = "sched_tracepoints"
 	if p.perf == nil {
-		p.add(name, record.Missing, "no perf").Cause = record.CausePerfMissing
+		p.add(SchedTracepoints, record.Missing, "no perf").Cause = record.CausePerfMissing
 		return
 	}
 	o := p.perfRecord(ctx, "-e", "sched:sched_switch", "--", "sh", "-c", "(:); :")
 	counts, err := tallyPipe(o.stdout)
 	if counts.samples > 0 {
-		p.add(name, record.OK, "sched:sched_switch can be recorded: waits have a state and a stack")
+		p.add(SchedTracepoints, record.OK, "sched:sched_switch can be recorded: waits have a state and a stack")
 		return
 	}
-	c := p.add(name, record.Missing, "sched:sched_switch was not recorded: "+said(o, err))
+	c := p.add(SchedTracepoints, record.Missing, "sched:sched_switch was not recorded: "+said(o, err))
 	predicted, cause, _ := p.perms.predict(useTracepoint)
 	switch {
 	case o.timedOut:

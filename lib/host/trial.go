@@ -80,6 +80,7 @@ func (o outcome) usage() bool {
 type reading struct {
 	event   string  // as perf prints it: with ":u" where it may count user code only
 	value   float64 // 0 unless counted
+	unit    string  // of the value; empty for a plain count
 	counted bool    // a number was printed, and it is not 0
 	why     string  // "not supported" or "not counted", where perf says so
 	scaled  bool    // it was multiplexed: the value is an estimate
@@ -105,7 +106,7 @@ func parseCounts(text string) []reading {
 		if len(fields) < 5 || fields[2] == "" {
 			continue
 		}
-		r := reading{event: fields[2]}
+		r := reading{event: fields[2], unit: fields[1]}
 		if words, ok := strings.CutPrefix(fields[0], "<"); ok {
 			r.why = strings.TrimSuffix(words, ">")
 		} else {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"vperf/lib/internal/shell"
 )
 
 // NotFound is the error of [Find]: there is no perf, or what is called perf does not work.
@@ -37,7 +39,7 @@ func (e *NotFound) Hint() string {
 // installation of one; empty on an unknown distribution.
 func (e *NotFound) Fix() string {
 	if len(e.Usable) > 0 {
-		return "export PERF=" + shellQuote(e.Usable[0])
+		return "export PERF=" + shell.Quote(e.Usable[0])
 	}
 	return e.install
 }
@@ -165,12 +167,4 @@ func (f finder) installCommand() string {
 		}
 	}
 	return ""
-}
-
-// shellQuote returns text as one word of a POSIX shell.
-func shellQuote(text string) string {
-	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:@%=,") == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vperf/lib/internal/shell"
 )
 
 // The test binary is also the ELF file that the tests install as perf: with a file
@@ -237,7 +239,7 @@ func TestFindWrapperWithoutPerf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	installScript(t, wrapper, "echo "+shellQuote(string(text))+" >&2; exit 2")
+	installScript(t, wrapper, "echo "+shell.Quote(string(text))+" >&2; exit 2")
 	for _, path := range append(input.Tools, input.Dashed...) {
 		installELF(t, filepath.Join(f.root, path), "perf version 5.15.1\n")
 	}
@@ -318,19 +320,6 @@ func TestCompareVersions(t *testing.T) {
 			if (got < 0) != (i < j) || (got > 0) != (i > j) {
 				t.Errorf("compareVersions(%q, %q) = %d", low, high, got)
 			}
-		}
-	}
-}
-
-func TestShellQuote(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                  "''",
-		"/usr/bin/perf_5.1": "/usr/bin/perf_5.1",
-		"a b":               "'a b'",
-		"it's $(x)":         `'it'\''s $(x)'`,
-	} {
-		if got := shellQuote(text); got != want {
-			t.Errorf("shellQuote(%q) = %s, want %s", text, got, want)
 		}
 	}
 }
