@@ -53,7 +53,7 @@ func writeText(out io.Writer, found []record.Capability, color bool) error {
 			fmt.Fprintf(&b, "      %-*s  fix: %s\n", width, "", tool.Printable(c.Fix))
 		}
 	}
-	b.WriteString("\n" + verdict(found) + "\n")
+	b.WriteString("\n" + tool.Printable(verdict(found)) + "\n")
 	_, err := out.Write(b.Bytes())
 	return err
 }
@@ -69,26 +69,22 @@ var means = []struct{ name, text string }{
 
 // verdict sums up what works and what does not.
 func verdict(found []record.Capability) string {
-	status := make(map[string]record.Status)
+	by := make(map[string]record.Capability)
 	for _, c := range found {
-		status[c.Name] = c.Status
+		by[c.Name] = c
+	}
+	if sampling := by[host.Sampling]; sampling.Status != record.OK {
+		return "profiling does not work here: " + sampling.Detail
 	}
 	var there, absent []string
 	for _, m := range means {
-		if status[m.name] == record.OK {
+		if by[m.name].Status == record.OK {
 			there = append(there, m.text)
 		} else {
 			absent = append(absent, m.text)
 		}
 	}
-	text := "profiling works here: "
-	if status[host.Sampling] != record.OK {
-		text = "profiling does not work here: "
-	}
-	if len(there) == 0 {
-		return text + "there is nothing to be had"
-	}
-	text += "there are " + strings.Join(there, ", ")
+	text := "profiling works here: there are " + strings.Join(there, ", ")
 	if len(absent) > 0 {
 		text += "; there are no " + strings.Join(absent, ", no ")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"runtime"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -56,6 +57,9 @@ func (e genericEvent) open() (reading, error) {
 	defer runtime.UnlockOSThread()
 
 	r := reading{event: e.name}
+	if strings.HasSuffix(e.name, "-clock") {
+		r.unit = "ns"
+	}
 	attr := unix.PerfEventAttr{Type: e.kind, Config: e.config}
 	attr.Size = uint32(unsafe.Sizeof(attr))
 	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -57,6 +58,9 @@ func Probe(ctx context.Context) ([]record.Capability, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if found != nil && found.ELF == "" {
+		found.ELF = unwrap(ctx, found)
+	}
 	p := &prober{tree: here, perf: found}
 	p.perms = p.permissions(found)
 	p.info = parseCPUInfo(p.word("proc/cpuinfo"))
@@ -72,6 +76,21 @@ func Probe(ctx context.Context) ([]record.Capability, error) {
 	return p.found, ctx.Err()
 }
 
+// unwrap returns the ELF file behind a script that is not one of the distributions': the
+// parent of what perf runs. Empty where it will not say.
+func unwrap(ctx context.Context, script *perf.Perf) string {
+	o := try(ctx, script, trialTime, "stat", "-x,", "-o", "/dev/null", "-e", "cpu-clock", "--", "sh", "-c", "readlink /proc/$PPID/exe")
+	path := strings.TrimSpace(string(o.stdout))
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	version := try(ctx, &perf.Perf{Path: path}, trialTime, "--version")
+	if !strings.HasPrefix(string(version.stdout), "perf version "+script.Version) {
+		return ""
+	}
+	return path
+}
+
 // prober collects capabilities.
 type prober struct {
 	tree
@@ -81,8 +100,9 @@ type prober struct {
 	guest string // of which hypervisor
 	group string // of what is added next
 
-	opened error // of opening a software event ourselves
-	found  []record.Capability
+	perfFix string // what gives a perf, where there is none
+	opened  error  // of opening a software event ourselves
+	found   []record.Capability
 }
 
 // add appends a capability of the current group.
@@ -193,7 +213,8 @@ func (p *prober) probePerf(err error) {
 		c.Cause = record.CausePerfMissing
 		var missing *perf.NotFound
 		if errors.As(err, &missing) {
-			c.Fix = missing.Fix()
+			p.perfFix = missing.Fix()
+			c.Fix = p.perfFix
 		}
 		p.add("file_capabilities", record.Missing, "no perf").Cause = record.CausePerfMissing
 		return
@@ -304,13 +325,15 @@ func (p *prober) probeSymbols() {
 		p.add(name, record.OK, fmt.Sprintf("%d: kernel symbols can be resolved", level))
 	case shown:
 		p.add(name, record.OK, "kernel symbols can be resolved")
+	case known && level < 2 && p.perms.caps.has(capSyslog):
+		p.add(name, record.OK, fmt.Sprintf("%d: perf can resolve kernel symbols (cap_syslog)", level))
 	case known && level == 0:
 		c := p.add(name, record.Denied, "0, but kernel symbols are hidden from users as long as kernel.perf_event_paranoid is above 1")
 		c.Cause, c.Fix = record.CausePerfEventParanoid, paranoidFix(1)
 	case known:
 		c := p.add(name, record.Denied, fmt.Sprintf("%d: kernel symbols are hidden, kernel samples stay without names", level))
 		const setting = "kernel.kptr_restrict=0"
-		c.Fix = "sudo sysctl -w " + setting + " && echo " + setting + " | sudo tee -a /etc/sysctl.d/99-perf.conf"
+		c.Fix = "sudo sysctl -w " + setting + " && echo " + setting + " | sudo tee /etc/sysctl.d/99-kptr.conf"
 	default:
 		p.add(name, record.Missing, "/proc/kallsyms cannot be read: kernel samples stay without names").Cause = record.CauseSymbolsMissing
 	}

@@ -20,8 +20,8 @@ type recording struct {
 	switches bool // perf took --switch-events
 }
 
-// spin computes in user code and enters the kernel for some 50 ms, in nothing but a shell.
-const spin = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); : </dev/null; done"
+// spin computes in user code and enters the kernel for some 60 ms, in nothing but a shell.
+const spin = "i=0; while [ $i -lt 8000 ]; do i=$((i+1)); : </dev/null; done"
 
 // record samples a short command with the event that vp-collect would choose.
 func (p *prober) record(ctx context.Context) recording {
@@ -152,6 +152,7 @@ func (p *prober) probeSampling(trial recording) {
 		for _, name := range []string{KernelSamples, Sampling} {
 			p.add(name, record.Missing, "no perf").Cause = record.CausePerfMissing
 		}
+		p.found[len(p.found)-1].Fix = p.perfFix
 		return
 	}
 	c := p.add(KernelSamples, record.OK, fmt.Sprintf("%d of %d samples are of kernel code", trial.tally.kernel, trial.tally.samples))
