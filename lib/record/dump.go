@@ -112,23 +112,20 @@ func (r *Dump) AppendTo(dst []byte) ([]byte, error) {
 func (r *Dump) parse(line []byte) error {
 	*r = Dump{}
 	s := scanner{b: line}
-	for s.next() {
-		switch string(s.key) {
-		case "of":
-			r.Of = s.text()
-		case "seq":
-			r.Seq = int(s.int())
-		case "text":
-			r.Text = s.text()
-		case "encoding":
-			r.Encoding = s.text()
-		case "data":
-			r.Data = s.text()
-		default:
-			s.skip()
-		}
+	s.want(`{"type":"dump","of":`)
+	r.Of = s.text()
+	s.want(`,"seq":`)
+	r.Seq = int(s.int())
+	if s.has(`,"text":`) {
+		r.Text = s.text()
 	}
-	if !s.ok() {
+	if s.has(`,"encoding":`) {
+		r.Encoding = s.text()
+	}
+	if s.has(`,"data":`) {
+		r.Data = s.text()
+	}
+	if !s.end() {
 		return parseJSON(line, r)
 	}
 	return nil

@@ -122,37 +122,36 @@ func (w *Wait) appendTo(b []byte) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// The parsers below read the plain lines that a producer writes: a flat object whose
-// values are integers, true, false and strings without escapes, its keys in any order.
-// Whatever else JSON allows goes to the library, which is slower and always right.
+// The parsers below read lines as this package writes them: the keys in their order, no
+// blanks, strings without escapes. Whatever else JSON allows goes to the library, which
+// is slower and always right.
 
 func (f *Frame) parse(line []byte) error {
 	last := *f // neighbours share module and file
 	*f = Frame{}
 	s := scanner{b: line}
-	for s.next() {
-		switch string(s.key) {
-		case "id":
-			f.ID = s.id()
-		case "symbol":
-			f.Symbol = s.text()
-		case "module":
-			f.Module = s.again(last.Module)
-		case "kind":
-			f.Kind = s.kind()
-		case "file":
-			f.File = s.again(last.File)
-		case "line":
-			f.Line = int(s.int())
-		case "inlined":
-			f.Inlined = s.bool()
-		case "address":
-			f.Address = s.text()
-		default:
-			s.skip()
-		}
+	s.want(`{"type":"frame","id":`)
+	f.ID = s.id()
+	if s.has(`,"symbol":`) {
+		f.Symbol = s.text()
 	}
-	if !s.ok() {
+	if s.has(`,"module":`) {
+		f.Module = s.again(last.Module)
+	}
+	if s.has(`,"kind":`) {
+		f.Kind = s.kind()
+	}
+	if s.has(`,"file":`) {
+		f.File = s.again(last.File)
+	}
+	if s.has(`,"line":`) {
+		f.Line = int(s.int())
+	}
+	f.Inlined = s.has(`,"inlined":true`)
+	if s.has(`,"address":`) {
+		f.Address = s.text()
+	}
+	if !s.end() {
 		return f.parseOdd(line)
 	}
 	return requireID(f.ID, "frame", "id")
@@ -161,19 +160,14 @@ func (f *Frame) parse(line []byte) error {
 func (k *Stack) parse(line []byte) error {
 	*k = Stack{}
 	s := scanner{b: line}
-	for s.next() {
-		switch string(s.key) {
-		case "id":
-			k.ID = s.id()
-		case "frame":
-			k.Frame = s.id()
-		case "parent":
-			k.Parent = s.id()
-		default:
-			s.skip()
-		}
+	s.want(`{"type":"stack","id":`)
+	k.ID = s.id()
+	s.want(`,"frame":`)
+	k.Frame = s.id()
+	if s.has(`,"parent":`) {
+		k.Parent = s.id()
 	}
-	if !s.ok() {
+	if !s.end() {
 		return k.parseOdd(line)
 	}
 	return k.check()
@@ -188,58 +182,49 @@ func (k *Stack) check() error {
 
 func (p *Sample) parse(line []byte) error {
 	*p = Sample{TID: None, TimeNS: None, CPU: None, PID: None}
-	weighed := false
 	s := scanner{b: line}
-	for s.next() {
-		switch string(s.key) {
-		case "event":
-			p.Event = s.id()
-		case "tid":
-			p.TID = s.int()
-		case "time_ns":
-			p.TimeNS = s.int()
-		case "weight":
-			p.Weight, weighed = s.uint(), true
-		case "stack":
-			p.Stack = s.id()
-		case "cpu":
-			p.CPU = s.int()
-		case "pid":
-			p.PID = s.int()
-		default:
-			s.skip()
-		}
+	s.want(`{"type":"sample","event":`)
+	p.Event = s.id()
+	if s.has(`,"tid":`) {
+		p.TID = s.int()
 	}
-	if !s.ok() {
+	if s.has(`,"time_ns":`) {
+		p.TimeNS = s.int()
+	}
+	s.want(`,"weight":`)
+	p.Weight = s.uint()
+	if s.has(`,"stack":`) {
+		p.Stack = s.id()
+	}
+	if s.has(`,"cpu":`) {
+		p.CPU = s.int()
+	}
+	if s.has(`,"pid":`) {
+		p.PID = s.int()
+	}
+	if !s.end() {
 		return p.parseOdd(line)
-	}
-	if !weighed {
-		p.Weight = 1
 	}
 	return requireID(p.Event, "sample", "event")
 }
 
 func (w *Wait) parse(line []byte) error {
 	last := w.State
-	*w = Wait{TID: None}
+	*w = Wait{}
 	s := scanner{b: line}
-	for s.next() {
-		switch string(s.key) {
-		case "tid":
-			w.TID = s.int()
-		case "start_ns":
-			w.StartNS = s.int()
-		case "duration_ns":
-			w.DurationNS = s.int()
-		case "state":
-			w.State = s.again(last)
-		case "stack":
-			w.Stack = s.id()
-		default:
-			s.skip()
-		}
+	s.want(`{"type":"wait","tid":`)
+	w.TID = s.int()
+	s.want(`,"start_ns":`)
+	w.StartNS = s.int()
+	s.want(`,"duration_ns":`)
+	w.DurationNS = s.int()
+	if s.has(`,"state":`) {
+		w.State = s.again(last)
 	}
-	if !s.ok() {
+	if s.has(`,"stack":`) {
+		w.Stack = s.id()
+	}
+	if !s.end() {
 		return w.parseOdd(line)
 	}
 	return nil

@@ -8,58 +8,32 @@ import (
 	"unicode/utf8"
 )
 
-// A scanner walks the keys of one flat JSON object. It knows only what the hand parsers
-// need; anything else sets odd, and the caller starts over with the library.
+// A scanner takes a line apart that it knows the shape of. Anything unexpected sets odd,
+// and the caller starts over with the library.
 type scanner struct {
-	b    []byte
-	i    int
-	key  []byte
-	odd  bool
-	done bool
+	b   []byte
+	i   int
+	odd bool
 }
 
-// next moves to the next key, whose value must then be taken by one of the methods below.
-func (s *scanner) next() bool {
-	if s.odd || s.done {
-		return false
+// has takes text if it comes next.
+func (s *scanner) has(text string) bool {
+	if end := s.i + len(text); end <= len(s.b) && string(s.b[s.i:end]) == text {
+		s.i = end
+		return true
 	}
-	b, i := s.b, s.i
-	if i >= len(b) {
-		return s.fail()
-	}
-	switch c := b[i]; {
-	case i == 0 && c == '{', i > 0 && c == ',':
-	case i > 0 && c == '}':
-		s.done = true
-		s.odd = i+1 != len(b)
-		return false
-	default:
-		return s.fail()
-	}
-	i++
-	if i >= len(b) || b[i] != '"' {
-		return s.fail()
-	}
-	i++
-	for j := i; j < len(b); j++ {
-		switch c := b[j]; {
-		case c == '"':
-			if j+1 >= len(b) || b[j+1] != ':' {
-				return s.fail()
-			}
-			s.key, s.i = b[i:j], j+2
-			return true
-		case c < 0x20 || c == '\\' || c >= 0x80:
-			return s.fail()
-		}
-	}
-	return s.fail()
+	return false
 }
 
-func (s *scanner) fail() bool { s.odd = true; return false }
+// want takes text, which must come next.
+func (s *scanner) want(text string) {
+	if !s.has(text) {
+		s.odd = true
+	}
+}
 
-// ok tells whether the whole line was understood.
-func (s *scanner) ok() bool { return s.done && !s.odd }
+// end tells whether the line ends here, and all of it was as expected.
+func (s *scanner) end() bool { return s.has("}") && s.i == len(s.b) && !s.odd }
 
 // uint takes an unsigned integer.
 func (s *scanner) uint() uint64 {
@@ -74,7 +48,7 @@ func (s *scanner) uint() uint64 {
 	}
 	digits := i - s.i
 	// 19 digits cannot overflow; a leading zero is not JSON.
-	if digits == 0 || digits > 19 || digits > 1 && b[s.i] == '0' || i >= len(b) || b[i] != ',' && b[i] != '}' {
+	if digits == 0 || digits > 19 || digits > 1 && b[s.i] == '0' {
 		s.odd = true
 		return 0
 	}
@@ -105,20 +79,6 @@ func (s *scanner) id() ID {
 		return 0
 	}
 	return ID(n)
-}
-
-func (s *scanner) bool() bool {
-	rest := s.b[min(s.i, len(s.b)):]
-	switch {
-	case len(rest) >= 4 && string(rest[:4]) == "true":
-		s.i += 4
-		return true
-	case len(rest) >= 5 && string(rest[:5]) == "false":
-		s.i += 5
-		return false
-	}
-	s.odd = true
-	return false
 }
 
 // bytes takes a string without escapes; the result points into the line.
@@ -175,23 +135,6 @@ func (s *scanner) kind() FrameKind {
 		return KindUnknown
 	default:
 		return FrameKind(b)
-	}
-}
-
-// skip passes over the value of a key that the record does not have: the type, or a plain
-// value that a later version added.
-func (s *scanner) skip() {
-	if s.i >= len(s.b) {
-		s.odd = true
-		return
-	}
-	switch c := s.b[s.i]; {
-	case c == '"':
-		s.bytes()
-	case c == 't' || c == 'f':
-		s.bool()
-	default:
-		s.int()
 	}
 }
 
