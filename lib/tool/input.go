@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"vperf/lib/internal/shell"
 	"vperf/lib/record"
 )
 
@@ -82,7 +83,7 @@ func openError(name string, err error) error {
 		e.Text = path.Err.Error()
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		e.Hint = "its owner can make it readable: chmod a+r " + ShellQuote(name)
+		e.Hint = "its owner can make it readable: chmod a+r " + shell.Quote(name)
 	}
 	return e
 }

@@ -45,17 +45,6 @@ func unprintable(r rune) bool {
 	return !unicode.IsPrint(r) && r != unicode.ReplacementChar || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// ShellQuote quotes s for a command that a user pastes into a shell.
-func ShellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=./:,@%", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 // ChoiceFlag returns a flag whose value is one of choices; anything else is a usage error,
 // and completion offers them. An empty default stands for "not given".
 func ChoiceFlag(name, usage, value string, choices ...string) cli.Flag {
