@@ -14,7 +14,8 @@ type cpuinfo struct {
 	processors int
 	cores      int   // distinct (physical id, core id) pairs; 0 where it does not say
 	lineBytes  int64 // 0 where it does not say
-	hypervisor bool  // x86: the cpuid bit that a hypervisor sets for its guests
+	x86        bool
+	hypervisor bool // x86: the cpuid bit that a hypervisor sets for its guests
 }
 
 // parseCPUInfo reads the text of /proc/cpuinfo. Blocks of "key : value" describe one
@@ -45,7 +46,9 @@ func parseCPUInfo(text string) cpuinfo {
 	}
 	info.cores = len(cores)
 	info.lineBytes = max(0, atoi(first["clflush size"]))
-	info.hypervisor = slices.Contains(strings.Fields(first["flags"]), "hypervisor")
+	flags, x86 := first["flags"]
+	info.x86 = x86
+	info.hypervisor = slices.Contains(strings.Fields(flags), "hypervisor")
 
 	if implementer, ok := first["CPU implementer"]; ok {
 		info.cpu = armCPU(implementer, first["CPU architecture"], first["CPU part"], first["CPU variant"], first["CPU revision"])

@@ -129,38 +129,43 @@ var firmwareNames = []struct{ word, hypervisor string }{
 	{"Apple Virtualization", "apple"},
 }
 
-// guestOnly are the words of firmwareNames that no whole machine bears.
+// guestOnly are the hypervisors of firmwareNames whose words no whole machine bears.
 var guestOnly = []string{"firecracker", "virtualbox", "kvm", "qemu", "apple"}
 
 // hypervisor names what this machine is a guest of: empty on bare metal, "unknown" where
 // only the processor says that there is one.
 func (t tree) hypervisor(info cpuinfo) string {
-	if strings.Contains(strings.ToLower(t.word("proc/sys/kernel/osrelease")), "microsoft") {
+	switch {
+	case strings.Contains(strings.ToLower(t.word("proc/sys/kernel/osrelease")), "microsoft"):
 		return "wsl"
+	case t.word("sys/hypervisor/type") == "xen": // of its first domain too: the PMU is Xen's
+		return "xen"
 	}
-	if kind := t.word("sys/hypervisor/type"); kind == "xen" {
-		// The first domain is a guest too: its PMU is Xen's.
-		return kind
-	}
-	if compatible := t.word("proc/device-tree/hypervisor/compatible"); compatible != "" {
-		if strings.Contains(compatible, "kvm") {
-			return "kvm"
-		}
-		if strings.Contains(compatible, "xen") {
-			return "xen"
+	if compatible := t.word("proc/device-tree/hypervisor/compatible"); compatible != "" { // ARM, POWER
+		for _, name := range []string{"kvm", "xen"} {
+			if strings.Contains(compatible, name) {
+				return name
+			}
 		}
 		return "unknown"
 	}
 	firmware := t.firmware()
-	if firmware != "" && (info.hypervisor || info.cpu.Vendor != "AuthenticAMD" && info.cpu.Vendor != "GenuineIntel" && slices.Contains(guestOnly, firmware) && !t.wholeMachine()) {
-		return firmware
+	guest := info.hypervisor
+	if !info.x86 { // no such bit: the name has to do
+		metal := strings.Contains(t.word("sys/class/dmi/id/product_name"), "metal") // a cloud's whole machine: "m7g.metal"
+		guest = slices.Contains(guestOnly, firmware) && !metal
 	}
-	if !info.hypervisor {
+	if !guest {
 		return ""
 	}
-	if clocks := t.word("sys/devices/system/clocksource/clocksource0/available_clocksource"); strings.Contains(clocks, "kvm-clock") {
+	if firmware != "" {
+		return firmware
+	}
+	clocks := t.word("sys/devices/system/clocksource/clocksource0/available_clocksource")
+	switch {
+	case strings.Contains(clocks, "kvm-clock"):
 		return "kvm"
-	} else if strings.Contains(clocks, "hyperv") {
+	case strings.Contains(clocks, "hyperv"):
 		return "hyperv"
 	}
 	return "unknown"
@@ -179,12 +184,7 @@ func (t tree) firmware() string {
 	return ""
 }
 
-// wholeMachine tells a cloud's bare-metal instance by its product name: "m7g.metal".
-func (t tree) wholeMachine() bool {
-	return strings.Contains(t.word("sys/class/dmi/id/product_name"), "metal")
-}
-
-// Container names what this process is contained in: "docker", "podman", "lxc",
+// container names what this process is contained in: "docker", "podman", "lxc",
 // "kubernetes", ..., "" where nothing tells of a container.
 func (t tree) container() string {
 	if kind := t.word("run/systemd/container"); kind != "" {
