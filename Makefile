@@ -17,9 +17,9 @@ tool := $(GO) tool -modfile=scripts/tools/go.mod
 page := lib/report/web
 bash_scripts := scripts/vperf scripts/setup .ci/run examples/check/check.sh
 
-# packages 1: the packages whose tests record with perf; 0: the others.
+# packages 1: the packages whose tests may record with perf; 0: the others.
 packages = $$($(GO) list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
-	awk '($$0 ~ / vperf\/lib\/internal\/perftest /) == $(1) { print $$1 }')
+	awk '($$0 ~ / vperf\/lib\/internal\/perftest |^vperf\/(cmd|scripts)[ \/]/) == $(1) { print $$1 }')
 
 .PHONY: help
 help: ## show this list
