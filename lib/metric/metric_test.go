@@ -1,0 +1,517 @@
+package metric
+
+import (
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vperf/lib/event"
+	"vperf/lib/perf/stat"
+	"vperf/lib/record"
+)
+
+// counters returns a run with these counts, of a machine with 4 CPUs and a target that ran
+// for 2 s.
+func counters(vendor string, counts map[string]float64) *Run {
+	r := &Run{}
+	r.AddMeta(&record.Meta{
+		Host:   &record.Host{NCPU: 4, CPU: &record.CPU{Vendor: vendor}},
+		Target: &record.Target{DurationNS: record.Int(2e9)},
+	})
+	for name, v := range counts {
+		r.AddCounter(&record.Counter{Event: name, Scope: "all", Value: record.Float(v), Quality: record.Count})
+	}
+	return r
+}
+
+// find returns a metric, with a value or without one.
+func find(t *testing.T, r *Run, scope, name string) record.Metric {
+	t.Helper()
+	for _, m := range r.Metrics() {
+		if m.Scope == scope && m.Name == name {
+			return m
+		}
+	}
+	t.Fatalf("no metric %s in scope %s", name, scope)
+	return record.Metric{}
+}
+
+func check(t *testing.T, m record.Metric, value float64, formula string, q record.Quality) {
+	t.Helper()
+	switch {
+	case m.Value == nil:
+		t.Errorf("%s is missing (%s), want %v", m.Name, m.Missing, value)
+	case math.Abs(*m.Value-value) > 1e-12*math.Abs(value):
+		t.Errorf("%s = %v, want %v", m.Name, *m.Value, value)
+	}
+	if m.Formula != formula {
+		t.Errorf("%s: formula %q, want %q", m.Name, m.Formula, formula)
+	}
+	if m.Quality != q {
+		t.Errorf("%s: quality %q, want %q", m.Name, m.Quality, q)
+	}
+}
+
+// Every formula in every way, computed by hand.
+func TestFormulas(t *testing.T) {
+	type counts = map[string]float64
+	for _, test := range []struct {
+		metric, vendor string
+		counts         counts
+		value          float64
+		formula        string
+	}{
+		{"elapsed_s", "", nil, 2, "meta.target.duration_ns / 1e9"},
+		{"cpu_time_s", "", counts{"task-clock": 3e9}, 3, "task-clock / 1e9"},
+		{"cpu_time_s", "", counts{"user_time": 4e8, "system_time": 1e8}, 0.5, "(user_time + system_time) / 1e9"},
+		{"ipc", "", counts{"instructions": 300, "cycles": 200}, 1.5, "instructions / cycles"},
+		{"cpi", "", counts{"instructions": 200, "cycles": 300}, 1.5, "cycles / instructions"},
+		{"busy_cores", "", counts{"task-clock": 3e9}, 1.5, "cpu_time_s / elapsed_s"},
+		{"cpu_utilization", "", counts{"task-clock": 3e9}, 0.375, "cpu_time_s / (elapsed_s * meta.host.ncpu)"},
+		{"instructions", "", counts{"instructions": 300}, 300, "instructions"},
+		{"cycles", "", counts{"cpu-cycles": 300}, 300, "cycles"},
+		{"frequency_hz", "", counts{"cycles": 6e9, "task-clock": 2e9}, 3e9, "cycles / cpu_time_s"},
+		{"branch_misprediction_rate", "", counts{"branch-misses": 3, "branches": 60}, 0.05, "branch-misses / branches"},
+		{
+			"branch_misprediction_rate", event.Intel,
+			counts{"br_misp_retired.all_branches": 3, "br_inst_retired.all_branches": 60},
+			0.05,
+			"br_misp_retired.all_branches / br_inst_retired.all_branches",
+		},
+		{"branch_misprediction_rate", event.AMD, counts{"ex_ret_brn_misp": 3, "ex_ret_brn": 60}, 0.05, "ex_ret_brn_misp / ex_ret_brn"},
+		{"l1d_miss_rate", "", counts{"L1-dcache-load-misses": 4, "L1-dcache-loads": 100, "instructions": 400}, 0.04, "L1-dcache-load-misses / L1-dcache-loads"},
+		{"l1d_miss_rate", "", counts{"L1-dcache-load-misses": 4, "instructions": 400}, 0.01, "L1-dcache-load-misses / instructions"},
+		{"l1d_miss_rate", "", counts{"L1-dcache-load-misses": 4, "L1-dcache-loads": 0, "instructions": 400}, 0.01, "L1-dcache-load-misses / instructions"},
+		{"llc_miss_rate", event.Intel, counts{"LLC-load-misses": 30, "LLC-loads": 40}, 0.75, "LLC-load-misses / LLC-loads"},
+		{
+			"llc_miss_rate", event.AMD,
+			counts{"ls_any_fills_from_sys.local_ccx": 30, "ls_any_fills_from_sys.dram_io_all": 10},
+			0.25,
+			"ls_any_fills_from_sys.dram_io_all / (ls_any_fills_from_sys.local_ccx + ls_any_fills_from_sys.dram_io_all)",
+		},
+		{
+			"llc_miss_rate", event.AMD,
+			counts{"ls_any_fills_from_sys.local_ccx": 30, "ls_any_fills_from_sys.all_dram_io": 10, "LLC-loads": 1, "LLC-load-misses": 1},
+			0.25,
+			"ls_any_fills_from_sys.all_dram_io / (ls_any_fills_from_sys.local_ccx + ls_any_fills_from_sys.all_dram_io)",
+		},
+		{"cache_miss_rate", "", counts{"cache-misses": 1, "cache-references": 8}, 0.125, "cache-misses / cache-references"},
+		{"dtlb_miss_rate", "", counts{"dTLB-load-misses": 1, "dTLB-loads": 8}, 0.125, "dTLB-load-misses / dTLB-loads"},
+		{"dtlb_miss_rate", "", counts{"dTLB-load-misses": 1, "instructions": 16}, 0.0625, "dTLB-load-misses / instructions"},
+		{"stalled_frontend_fraction", event.AMD, counts{"stalled-cycles-frontend": 25, "cycles": 100}, 0.25, "stalled-cycles-frontend / cycles"},
+		{"stalled_backend_fraction", "", counts{"stalled-cycles-backend": 75, "cycles": 100}, 0.75, "stalled-cycles-backend / cycles"},
+		{"context_switches", "", counts{"cs": 10}, 10, "context-switches"},
+		{"context_switches_per_s", "", counts{"context-switches": 10}, 5, "context-switches / elapsed_s"},
+		{"cpu_migrations", "", counts{"cpu-migrations": 0}, 0, "cpu-migrations"},
+		{"cpu_migrations_per_s", "", counts{"migrations": 3}, 1.5, "cpu-migrations / elapsed_s"},
+		{"page_faults", "", counts{"faults": 12}, 12, "page-faults"},
+		{"page_faults_per_s", "", counts{"page-faults": 12}, 6, "page-faults / elapsed_s"},
+		{"package_energy_j", "", counts{"power/energy-pkg/": 50}, 50, "power/energy-pkg/"},
+		{"package_power_w", "", counts{"power/energy-pkg/": 50}, 25, "power/energy-pkg/ / elapsed_s"},
+	} {
+		t.Run(test.metric+"="+test.formula, func(t *testing.T) {
+			check(t, find(t, counters(test.vendor, test.counts), "all", test.metric), test.value, test.formula, record.Count)
+		})
+	}
+}
+
+// Without the run's duration other clocks take its place, and say so.
+func TestElapsed(t *testing.T) {
+	r := &Run{}
+	missing(t, find(t, r, "all", "elapsed_s"), record.CauseDisabled, "meta.target.duration_ns: it was not measured")
+
+	r.AddEvent(&record.Event{ID: 1, Name: "cycles"})
+	for _, ns := range []int64{5e9, 2e9, 3e9} {
+		r.AddSample(&record.Sample{Event: 1, TID: 1, TimeNS: ns, Weight: 10})
+	}
+	check(t, find(t, r, "all", "elapsed_s"), 3, "samples.span_ns / 1e9", record.Derived)
+	r.SetIntervalEnd(4e9)
+	check(t, find(t, r, "all", "elapsed_s"), 4, "interval.end_ns / 1e9", record.Count)
+	r.AddCounter(&record.Counter{Event: "duration_time", Scope: "all", Value: record.Float(5e9)})
+	check(t, find(t, r, "all", "elapsed_s"), 5, "duration_time / 1e9", record.Count)
+	r.AddMeta(&record.Meta{Target: &record.Target{Cmd: []string{"x"}}})
+	r.AddMeta(&record.Meta{Target: &record.Target{DurationNS: record.Int(6e9)}})
+	check(t, find(t, r, "all", "elapsed_s"), 6, "meta.target.duration_ns / 1e9", record.Count)
+	if r.Meta.Target.Cmd[0] != "x" {
+		t.Error("the second meta record wiped out the first")
+	}
+}
+
+func missing(t *testing.T, m record.Metric, cause record.Cause, explained string) {
+	t.Helper()
+	if m.Value != nil || m.Quality != "" {
+		t.Errorf("%s has a value or a quality: %+v", m.Name, m)
+	}
+	if m.Missing != cause {
+		t.Errorf("%s is missing for %q, want %q", m.Name, m.Missing, cause)
+	}
+	if got := Explain(&m); got != explained {
+		t.Errorf("%s is explained as %q, want %q", m.Name, got, explained)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	lost := func(r *Run, name string, cause record.Cause) *Run {
+		r.AddCounter(&record.Counter{Event: name, Scope: "all", Missing: cause})
+		return r
+	}
+	for _, test := range []struct {
+		name      string
+		run       *Run
+		metric    string
+		cause     record.Cause
+		explained string
+		inputs    int
+	}{
+		{
+			"the input's cause is the metric's", lost(counters("", map[string]float64{"instructions": 7}), "cycles", record.CauseNoPMU), "ipc",
+			record.CauseNoPMU, "cycles: " + Words(record.CauseNoPMU), 1,
+		},
+		{
+			"denominator 0", counters("", map[string]float64{"branches": 0, "branch-misses": 0}), "branch_misprediction_rate",
+			record.CauseEventNotCounted, "branches counted 0", 2,
+		},
+		{
+			"denominator 0 in no way", counters("", map[string]float64{"L1-dcache-load-misses": 1, "L1-dcache-loads": 0}), "l1d_miss_rate",
+			record.CauseEventNotCounted, "L1-dcache-loads counted 0", 2,
+		},
+		{
+			"the cause of what was asked for, not of what was not", lost(counters("", nil), "dTLB-load-misses", record.CauseEventNotCounted), "dtlb_miss_rate",
+			record.CauseEventNotCounted, "dTLB-load-misses: " + Words(record.CauseEventNotCounted), 0,
+		},
+		{
+			"not asked for", counters("", nil), "ipc",
+			record.CauseDisabled, "instructions: it was not measured", 0,
+		},
+		{
+			"not asked for because it is in vain", counters(event.AMD, nil), "llc_miss_rate",
+			record.CauseEventUnsupported, "LLC-load-misses: " + Words(record.CauseEventUnsupported), 0,
+		},
+		{
+			"user mode cycles are no clock", counters("", map[string]float64{"cycles:u": 1e9, "task-clock:u": 1e9}), "frequency_hz",
+			record.CausePerfEventParanoid, "cycles: " + Words(record.CausePerfEventParanoid), 1,
+		},
+		{
+			"modes are not mixed", counters("", map[string]float64{"cycles": 1e9, "instructions:u": 1e9}), "ipc",
+			record.CauseDisabled, "instructions: it was not measured", 1,
+		},
+		{
+			"a counter that says nothing", lost(counters("", nil), "page-faults", ""), "page_faults",
+			record.CauseEventNotCounted, "page-faults: " + Words(record.CauseEventNotCounted), 0,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := find(t, test.run, "all", test.metric)
+			missing(t, m, test.cause, test.explained)
+			if len(m.Inputs) != test.inputs {
+				t.Errorf("inputs %v", m.Inputs)
+			}
+		})
+	}
+	for _, m := range counters("", nil).Metrics() {
+		if m.Name == "package_power_w" {
+			t.Error("nobody asked for the energy, and it is reported as missing")
+		}
+	}
+}
+
+func TestQuality(t *testing.T) {
+	r := counters("", map[string]float64{"cycles": 100, "task-clock": 1e9})
+	r.AddCounter(&record.Counter{Event: "instructions", Scope: "all", Value: record.Float(50), Quality: record.Estimate})
+	check(t, find(t, r, "all", "ipc"), 0.5, "instructions / cycles", record.Estimate)
+	check(t, find(t, r, "all", "cycles"), 100, "cycles", record.Count)
+
+	// Without a CPU clock the samples of one tell, and everything that follows from it is derived.
+	r = counters("", nil)
+	r.AddEvent(&record.Event{ID: 1, Name: "cpu-clock:u"})
+	r.AddSample(&record.Sample{Event: 1, TID: 7, TimeNS: record.None, Weight: 1e9})
+	r.AddSample(&record.Sample{Event: 1, TID: 0, TimeNS: record.None, Weight: 5e9}) // the idle thread uses no CPU time
+	check(t, find(t, r, "all", "cpu_time_s"), 1, "samples.clock_ns / 1e9", record.Derived)
+	check(t, find(t, r, "all", "busy_cores"), 0.5, "cpu_time_s / elapsed_s", record.Derived)
+	check(t, find(t, r, "all", "sample_weight"), 6e9, "samples.weight", record.Count)
+	if m := find(t, r, "all", "sample_weight"); m.Unit != event.Nanoseconds {
+		t.Errorf("sample_weight is in %s", m.Unit)
+	}
+}
+
+func TestModes(t *testing.T) {
+	r := counters("", map[string]float64{"cycles:u": 100, "instructions:u": 50, "task-clock:u": 2e9})
+	check(t, find(t, r, "all", "ipc"), 0.5, "instructions:u / cycles:u", record.Count)
+	check(t, find(t, r, "all", "cpu_time_s"), 2, "task-clock:u / 1e9", record.Count)
+	// What was counted everywhere is preferred.
+	r.AddCounter(&record.Counter{Event: "cycles", Scope: "all", Value: record.Float(200)})
+	r.AddCounter(&record.Counter{Event: "instructions", Scope: "all", Value: record.Float(300)})
+	check(t, find(t, r, "all", "ipc"), 1.5, "instructions / cycles", record.Count)
+	// The expression says what was really counted.
+	r = counters("", nil)
+	r.AddCounter(&record.Counter{Event: "cycles", Expression: "cycles:u", Scope: "all", Value: record.Float(200)})
+	r.AddCounter(&record.Counter{Event: "task-clock", Expression: "getrusage: ru_utime + ru_stime", Scope: "all", Value: record.Float(1e9)})
+	check(t, find(t, r, "all", "cycles"), 200, "cycles:u", record.Count)
+	check(t, find(t, r, "all", "cpu_time_s"), 1, "task-clock / 1e9", record.Count)
+}
+
+func TestScopes(t *testing.T) {
+	r := counters("", nil)
+	add := func(scope, name string, v float64, q record.Quality) {
+		r.AddCounter(&record.Counter{Event: name, Scope: scope, Value: record.Float(v), Quality: q})
+	}
+	add("tid:10", "instructions", 300, record.Count)
+	add("tid:10", "cycles", 100, record.Count)
+	add("tid:9", "instructions", 100, record.Count)
+	add("tid:9", "cycles", 300, record.Estimate)
+	add("tid:9", "task-clock", 1e9, record.Count)
+	r.AddCounter(&record.Counter{Event: "cycles", Scope: "tid:11", Missing: record.CauseEventNotCounted})
+	r.AddCounter(&record.Counter{Event: "instructions", Scope: "tid:11", Missing: record.CauseEventNotCounted})
+
+	check(t, find(t, r, "tid:10", "ipc"), 3, "instructions / cycles", record.Count)
+	check(t, find(t, r, "tid:9", "ipc"), 1.0/3, "instructions / cycles", record.Estimate)
+	check(t, find(t, r, "tid:9", "busy_cores"), 0.5, "cpu_time_s / elapsed_s", record.Count)
+	missing(t, find(t, r, "tid:11", "ipc"), record.CauseEventNotCounted, "instructions: "+Words(record.CauseEventNotCounted))
+	// The run is the ratio of the sums, not the mean of the ratios.
+	check(t, find(t, r, "all", "ipc"), 1, "instructions / cycles", record.Estimate)
+
+	var scopes []string
+	for _, m := range r.Metrics() {
+		if !slices.Contains(scopes, m.Scope) {
+			scopes = append(scopes, m.Scope)
+		}
+		if m.Scope == "tid:10" && (m.Name == "busy_cores" || m.Name == "page_faults") {
+			t.Errorf("%s of a thread whose events were not asked for", m.Name)
+		}
+	}
+	if want := []string{"all", "tid:9", "tid:10", "tid:11"}; !slices.Equal(scopes, want) {
+		t.Errorf("scopes %v, want %v", scopes, want)
+	}
+	// What was counted for the whole is not summed.
+	add("all", "cycles", 4000, record.Count)
+	add("all", "instructions", 1000, record.Count)
+	check(t, find(t, r, "all", "ipc"), 0.25, "instructions / cycles", record.Count)
+}
+
+// A hybrid processor counts each kind of core by itself.
+func TestHybrid(t *testing.T) {
+	r := counters(event.Intel, map[string]float64{
+		"cpu_core/cycles/": 100, "cpu_atom/cycles/": 300, "cpu_core/instructions/": 500, "cpu_atom/instructions/": 300,
+	})
+	r.AddCounter(&record.Counter{Event: "cpu_core/branches/", Scope: "all", Missing: record.CauseEventNotCounted})
+	r.AddCounter(&record.Counter{Event: "cpu_atom/branches/", Scope: "all", Value: record.Float(50)})
+	r.AddCounter(&record.Counter{Event: "cpu_atom/branch-misses/", Scope: "all", Value: record.Float(5), Quality: record.Estimate})
+	check(t, find(t, r, "all", "ipc"), 2, "instructions / cycles", record.Count)
+	check(t, find(t, r, "all", "branch_misprediction_rate"), 0.1, "branch-misses / branches", record.Estimate)
+}
+
+// The same counter twice, as concatenated streams hold it, counts once.
+func TestTwice(t *testing.T) {
+	r := counters("", nil)
+	for _, v := range []float64{7, 7} {
+		r.AddCounter(&record.Counter{Event: "page-faults", Scope: "all", Value: record.Float(v)})
+		r.AddCounter(&record.Counter{Event: "cs", Scope: "tid:1", Value: record.Float(v)})
+	}
+	check(t, find(t, r, "all", "page_faults"), 7, "page-faults", record.Count)
+	check(t, find(t, r, "all", "context_switches"), 7, "context-switches", record.Count)
+}
+
+func TestPeakRSS(t *testing.T) {
+	r := &Run{}
+	for _, x := range []record.RSS{{PID: 5, TimeNS: 10, Bytes: 100}, {PID: 6, TimeNS: 11, Bytes: 900}, {PID: 5, TimeNS: 20, Bytes: 300}, {PID: 5, TimeNS: 30, Bytes: 200}} {
+		r.AddRSS(&x)
+	}
+	check(t, find(t, r, "all", "peak_rss_bytes"), 300, "rss.peak_bytes", record.Count)
+	if _, at, n := r.Peak(); at != 20 || n != 3 {
+		t.Errorf("peak at %d of %d readings", at, n)
+	}
+	r.AddMeta(&record.Meta{Target: &record.Target{PID: record.Int(6)}})
+	check(t, find(t, r, "all", "peak_rss_bytes"), 900, "rss.peak_bytes", record.Count)
+	r.AddMeta(&record.Meta{Target: &record.Target{PID: record.Int(7)}})
+	missing(t, find(t, r, "all", "peak_rss_bytes"), record.CauseDisabled, "rss.peak_bytes: it was not measured")
+}
+
+func TestSamples(t *testing.T) {
+	r := &Run{}
+	r.AddEvent(&record.Event{ID: 1, Name: "cycles"}) // in the collector's stream, without samples
+	missing(t, find(t, r, "all", "samples"), record.CauseNoSamples, "samples.count: no samples were taken")
+	r.BeginStream()
+	r.AddEvent(&record.Event{ID: 1, Name: "page-faults"})
+	r.AddEvent(&record.Event{ID: 2, Name: "cpu_core/cycles/P"})
+	for range 5 {
+		r.AddSample(&record.Sample{Event: 1, TimeNS: record.None, Weight: 1})
+	}
+	check(t, find(t, r, "all", "samples"), 5, "samples.count", record.Count)
+	for range 3 {
+		r.AddSample(&record.Sample{Event: 2, TimeNS: record.None, Weight: 1000})
+	}
+	// The event that tells where time goes, though it has fewer samples.
+	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
+	check(t, find(t, r, "all", "sample_weight"), 3000, "samples.weight", record.Count)
+}
+
+// readStat returns a run of what perf stat printed.
+func readStat(t *testing.T, name string) *Run {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	counts := stat.NewReader(name, file)
+	var totals stat.Totals
+	for counts.Next() {
+		totals.Add(counts.Count())
+	}
+	if err := counts.Err(); err != nil {
+		t.Fatal(err)
+	}
+	r := &Run{}
+	for _, c := range totals.Counters() {
+		r.AddCounter(&c)
+	}
+	r.SetIntervalEnd(totals.EndNS())
+	return r
+}
+
+func TestPerfStat(t *testing.T) {
+	dir := filepath.Join("..", "perf", "stat", "testdata")
+
+	r := readStat(t, filepath.Join(dir, "st-002-csv"))
+	missing(t, find(t, r, "all", "ipc"), record.CauseEventUnsupported, "instructions: "+Words(record.CauseEventUnsupported))
+	missing(t, find(t, r, "all", "branch_misprediction_rate"), record.CauseEventNotCounted, "branch-misses: "+Words(record.CauseEventNotCounted))
+	check(t, find(t, r, "all", "page_faults_per_s"), 22374.42922374429, "page-faults / cpu_time_s", record.Count)
+	check(t, find(t, r, "all", "cpu_migrations"), 0, "cpu-migrations", record.Count)
+
+	// Counts are scaled already: an estimate, not four times as much.
+	r = readStat(t, filepath.Join(dir, "st-008-csv"))
+	check(t, find(t, r, "all", "ipc"), 2, "instructions / cycles", record.Estimate)
+	check(t, find(t, r, "all", "cache_miss_rate"), 0.0075, "cache-misses / cache-references", record.Estimate)
+	check(t, find(t, r, "all", "instructions"), 2e6, "instructions", record.Count)
+
+	r = readStat(t, filepath.Join(dir, "st-009-csv"))
+	check(t, find(t, r, "all", "elapsed_s"), 0.001002003, "duration_time / 1e9", record.Count)
+	check(t, find(t, r, "all", "cpu_time_s"), 0.00051, "task-clock / 1e9", record.Count)
+	check(t, find(t, r, "all", "busy_cores"), 0.5089805120343951, "cpu_time_s / elapsed_s", record.Count)
+	check(t, find(t, r, "all", "package_power_w"), 3243.5032629642824, "power/energy-pkg/ / elapsed_s", record.Count)
+
+	r = readStat(t, filepath.Join(dir, "st-001-sep-semicolon.csv"))
+	check(t, find(t, r, "all", "ipc"), 450100.0/900200, "instructions / cycles", record.Estimate)
+}
+
+// Every expression of the table parses, and refers to events, facts and metrics above it.
+func TestTable(t *testing.T) {
+	names := map[string]bool{}
+	r := &Run{}
+	for _, f := range Table {
+		if names[f.Name] || f.Label == "" || len(f.Ways) == 0 || f.Unit == "" && f.Name != "sample_weight" {
+			t.Errorf("%s: twice, or not everything is said", f.Name)
+		}
+		for _, w := range f.Ways {
+			e, err := parse(w.Expr)
+			if err != nil {
+				t.Errorf("%s: %v", f.Name, err)
+				continue
+			}
+			if w.Source == "" {
+				t.Errorf("%s: %s has no source", f.Name, w.Expr)
+			}
+			for _, operand := range e.operands {
+				_, isEvent := event.Lookup(operand)
+				_, isFact := r.fact(operand, whole)
+				vendors := w.Vendor != "" || strings.HasPrefix(operand, "power/")
+				if !isEvent && !isFact && !names[operand] && !vendors {
+					t.Errorf("%s: %s refers to %s, which nothing defines above it", f.Name, w.Expr, operand)
+				}
+			}
+		}
+		names[f.Name] = true
+	}
+}
+
+func TestParse(t *testing.T) {
+	values := map[string]float64{"a": 7, "b": 2, "c-d": 3}
+	for text, want := range map[string]float64{
+		"a": 7, "1e3": 1000, "a - b - c-d": 2, "a / b / 7": 0.5, "a + b * c-d": 13, "( a + b ) * c-d": 27, "a - ( b - c-d )": 8,
+	} {
+		e, err := parse(text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got, err := e.eval(values); err != nil || got != want {
+			t.Errorf("%s = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "(", ")", "a +", "+ a", "a b", "( a", "a )", "a / / b", "1x", strings.Repeat("( ", 1000)} {
+		if _, err := parse(text); err == nil {
+			t.Errorf("%q parses", text)
+		}
+	}
+	e, _ := parse("a / ( b - 2 )")
+	if _, err := e.eval(values); err == nil {
+		t.Error("divided by 0")
+	}
+}
+
+// The vocabulary and the words for it are in step.
+func TestWords(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "record", "cause.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if _, word, ok := strings.Cut(line, `Cause = "`); ok {
+			cause := record.Cause(strings.Trim(strings.TrimSpace(word), `"`))
+			n++
+			if w := Words(cause); w == string(cause) || strings.HasSuffix(w, ".") {
+				t.Errorf("no words for %s", cause)
+			}
+		}
+	}
+	if n != len(causes) {
+		t.Errorf("%d causes, %d in words", n, len(causes))
+	}
+}
+
+func TestNote(t *testing.T) {
+	r := counters(event.AMD, map[string]float64{"L1-dcache-load-misses": 4, "L1-dcache-loads": 100, "cache-misses:u": 1, "cache-references:u": 2})
+	for name, want := range map[string]string{"l1d_miss_rate": "misses include prefetches", "cache_miss_rate": "of the L2", "ipc": ""} {
+		m := find(t, r, "all", name)
+		if got := Note(&m, r.Vendor()); got != want {
+			t.Errorf("%s: note %q, want %q", name, got, want)
+		}
+	}
+}
+
+// The order in which records come does not matter.
+func TestOrder(t *testing.T) {
+	counts := map[string]float64{"cycles": 1, "instructions": 2, "branches": 3, "branch-misses": 4, "task-clock": 5}
+	want := counters("", counts).Metrics()
+	for range 10 {
+		got := counters("", maps.Clone(counts)).Metrics()
+		for i := range want {
+			if got[i].Name != want[i].Name || (got[i].Value == nil) != (want[i].Value == nil) || got[i].Value != nil && *got[i].Value != *want[i].Value {
+				t.Fatalf("%+v, then %+v", want[i], got[i])
+			}
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for i := range Table {
+		f.Add(Table[i].Ways[0].Expr)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := parse(text)
+		if err != nil {
+			return
+		}
+		values := map[string]float64{}
+		for i, operand := range e.operands {
+			values[operand] = float64(i)
+		}
+		e.eval(values)
+		e.render(nil)
+	})
+}
