@@ -19,15 +19,15 @@ func machine(t *testing.T, path string) (tree, map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, want := fstest.MapFS{}, map[string]string{}
+	loaded, want := fstest.MapFS{}, map[string]string{}
 	for _, file := range archive.Files {
 		if strings.HasPrefix(file.Name, "want") {
 			want[file.Name] = strings.TrimSpace(string(file.Data))
 			continue
 		}
-		files[file.Name] = &fstest.MapFile{Data: file.Data}
+		loaded[file.Name] = &fstest.MapFile{Data: file.Data}
 	}
-	return tree{files}, want
+	return tree{loaded}, want
 }
 
 func TestDescribe(t *testing.T) {
@@ -73,11 +73,10 @@ func TestHypervisor(t *testing.T) {
 		{"", "proc/device-tree/hypervisor/compatible", "xen,xen-4.16\x00xen,xen\x00", "xen"},
 		{"", "proc/device-tree/hypervisor/compatible", "acme,hv\x00", "unknown"},
 	} {
-		files := fstest.MapFS{}
-		if test.path != "" {
-			files[test.path] = &fstest.MapFile{Data: []byte(test.text)}
+		if test.path == "" {
+			test.path = "etc/hostname"
 		}
-		if got := (tree{files}).hypervisor(parseCPUInfo(test.cpuinfo)); got != test.want {
+		if got := files(test.path, test.text).hypervisor(parseCPUInfo(test.cpuinfo)); got != test.want {
 			t.Errorf("%q and %s %q: got %q, want %q", test.cpuinfo, test.path, test.text, got, test.want)
 		}
 	}
@@ -92,8 +91,7 @@ func TestContainer(t *testing.T) {
 		{"run/.containerenv", "", "podman"},
 		{"proc/1/cgroup", "0::/docker/0123456789ab", "docker"},
 	} {
-		files := fstest.MapFS{test.path: &fstest.MapFile{Data: []byte(test.text)}}
-		if got := (tree{files}).container(); got != test.want {
+		if got := files(test.path, test.text).container(); got != test.want {
 			t.Errorf("%s %q: got %q, want %q", test.path, test.text, got, test.want)
 		}
 	}
@@ -163,4 +161,9 @@ func FuzzParseCPUInfo(f *testing.F) {
 			t.Error("a hypervisor bit outside x86")
 		}
 	})
+}
+
+// files returns a machine with one file.
+func files(path, text string) tree {
+	return tree{fstest.MapFS{path: &fstest.MapFile{Data: []byte(text)}}}
 }
