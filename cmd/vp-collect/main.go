@@ -119,7 +119,7 @@ func say(env *tool.Env, n record.Notice) {
 func given(env *tool.Env, names ...string) (args []string) {
 	for _, name := range names {
 		if env.Flags.IsSet(name) {
-			args = append(args, fmt.Sprintf("--%s=%v", name, env.Flags.Value(name)))
+			args = append(args, "--"+name+"="+env.Flags.String(name))
 		}
 	}
 	return args

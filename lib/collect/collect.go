@@ -62,16 +62,14 @@ func (o *Outcome) String() string {
 type StartError struct {
 	Name   string // the command, as given
 	Err    error
-	Status int // 127: not found, 126: found, but it cannot be executed
+	Status int // 127: not found; 126: found, but it cannot be executed; 128 + n: signal n came first
 }
 
-func (e *StartError) Error() string { return e.Name + ": " + e.reason() }
-
-func (e *StartError) reason() string {
+func (e *StartError) Error() string {
 	if e.Status == statusNotFound {
-		return "command not found"
+		return e.Name + ": command not found"
 	}
-	return "cannot be executed: " + e.Err.Error()
+	return e.Name + ": cannot be executed: " + e.Err.Error()
 }
 
 // Unwrap returns the cause, mostly an errno.

@@ -19,10 +19,9 @@ import (
 // it is given up. It takes 0.2 s on an idle machine.
 const patience = 60 * time.Second
 
-// controlArgs make perf start with its events disabled and wait for orders. It holds both
-// ends of both pipes, as file descriptors 3 to 6, so that it does not notice when the
-// collector dies: a perf that does leaves a file whose header says that it is empty.
-var controlArgs = []string{"-D", "-1", "--control", "fd:3,6"}
+// controlArgs make perf start with its events disabled and wait for orders on file
+// descriptor 3, which it acknowledges on 4.
+var controlArgs = []string{"-D", "-1", "--control", "fd:3,4"}
 
 // controlled is a perf that was started with controlArgs.
 type controlled struct {
@@ -36,31 +35,21 @@ type controlled struct {
 
 // startControlled starts perf. It waits neither for perf to be ready nor for its end.
 func startControlled(p *perf.Perf, w *watcher, args ...string) (*controlled, error) {
-	ordersR, ordersW, err := os.Pipe()
+	perfOrders, orders, err := controlPipe(true)
 	if err != nil {
 		return nil, err
 	}
-	defer ordersR.Close()
-	acksR, acksW, err := os.Pipe()
+	defer perfOrders.Close()
+	perfAcks, acks, err := controlPipe(false)
 	if err != nil {
-		ordersW.Close()
+		orders.Close()
 		return nil, err
 	}
-	defer acksW.Close()
+	defer perfAcks.Close()
 
 	// Cancelling is not for perf: it has to write its file in peace.
-	c := &controlled{cmd: p.Command(context.Background(), args...), orders: ordersW, acks: acksR, done: make(chan struct{})}
-	perfOrdersW, err := dup(ordersW)
-	if err != nil {
-		return nil, errors.Join(err, c.hangUp())
-	}
-	defer perfOrdersW.Close()
-	perfAcksR, err := dup(acksR)
-	if err != nil {
-		return nil, errors.Join(err, c.hangUp())
-	}
-	defer perfAcksR.Close()
-	c.cmd.ExtraFiles = []*os.File{ordersR, perfOrdersW, perfAcksR, acksW}
+	c := &controlled{cmd: p.Command(context.Background(), args...), orders: orders, acks: acks, done: make(chan struct{})}
+	c.cmd.ExtraFiles = []*os.File{perfOrders, perfAcks}
 	c.cmd.Stderr = &c.stderr
 	c.cmd.WaitDelay = time.Second // a wrapper script may leave somebody behind who holds stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -89,13 +78,26 @@ func startControlled(p *perf.Perf, w *watcher, args ...string) (*controlled, err
 	return c, nil
 }
 
-func dup(file *os.File) (*os.File, error) {
-	fd, err := syscall.Dup(int(file.Fd()))
+// controlPipe makes a pipe that we write to, or read from. perf's end of it is both ends,
+// so that perf does not notice when the collector dies: a perf that does leaves a file
+// whose header says that it is empty.
+func controlPipe(write bool) (perfs, ours *os.File, err error) {
+	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, os.NewSyscallError("dup", err)
+		return nil, nil, err
 	}
-	syscall.CloseOnExec(fd)
-	return os.NewFile(uintptr(fd), file.Name()), nil
+	ours, other := r, w
+	if write {
+		ours, other = w, r
+	}
+	defer other.Close()
+	// Fd would make our end deaf to deadlines, but not the other one.
+	perfs, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", other.Fd()), os.O_RDWR, 0)
+	if err != nil {
+		ours.Close()
+		return nil, nil, err
+	}
+	return perfs, ours, nil
 }
 
 func (c *controlled) hangUp() error {

@@ -207,11 +207,10 @@ func (l *launcher) release() (startNS int64, err error) {
 	return startNS, nil
 }
 
-// abandon ends a launcher that was not released.
+// abandon has a launcher that was not released end.
 func (l *launcher) abandon() {
 	l.gate.Close()
 	l.report.Close()
-	_, _ = l.process.Wait() // its status is of no interest
 }
 
 // now returns CLOCK_MONOTONIC, the clock that perf is told to use, in nanoseconds.

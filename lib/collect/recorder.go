@@ -136,6 +136,13 @@ func (r *run) choosePlan(ctx context.Context) (p plan, ok bool) {
 			p.event, p.chosen = choice, true
 		}
 	}
+	if event.UserOnly(p.event) && p.chosen {
+		r.notice(record.Notice{
+			Severity: record.Info, Cause: record.CausePerfEventParanoid,
+			Text: "kernel code is not sampled: this user may not see it",
+			Fix:  "sudo sysctl kernel.perf_event_paranoid=1",
+		})
+	}
 	if limit, err := maxSampleRate(); err == nil && p.frequency > limit {
 		r.notice(record.Notice{
 			Severity: record.Warning,
@@ -231,6 +238,10 @@ func refusalOf(c *controlled, err error) refusal {
 		f.fix = "sudo sysctl kernel.perf_event_mlock_kb=2048"
 	case has("event syntax error", "parser error", "Cannot find PMU", "unknown tracepoint", "Failed to find"):
 		f.kind = refusedEvent
+		if _, detail, ok := strings.Cut(text, `\___ `); ok { // an arrow to the place in the event
+			detail, _, _ = strings.Cut(detail, "\n")
+			f.reason = detail
+		}
 	case has("perf_event_paranoid", "Permission denied", "Operation not permitted", "not permitted", "No permission"):
 		f.kind = refusedPermission
 		f.cause = record.CausePerfEventParanoid

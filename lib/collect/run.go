@@ -2,7 +2,6 @@ package collect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -89,13 +88,19 @@ func Run(w *record.Writer, o Options) (*Outcome, error) {
 	}()
 	go r.forward(ctx, signals)
 
-	if err := errors.Join(r.launcher.ready(), r.observe(ctx)); err != nil {
+	err = r.launcher.ready()
+	if err == nil {
+		err = r.observe(ctx)
+	}
+	if err != nil || ctx.Err() != nil {
 		r.launcher.abandon()
 		r.stopPerf()
-		if state := <-ended; ctx.Err() != nil && state != nil {
-			if s := signalOf(state); s != 0 {
-				return nil, &StartError{Name: o.Command[0], Err: fmt.Errorf("%s came before it was started", unix.SignalName(s)), Status: 128 + int(s)}
-			}
+		state := <-ended
+		switch s := signalOf(state); {
+		case s != 0:
+			return nil, &StartError{Name: o.Command[0], Err: fmt.Errorf("%s came first", signalName(s)), Status: 128 + int(s)}
+		case err == nil:
+			return nil, fmt.Errorf("the launcher ended (%v) before the command was started", state)
 		}
 		return nil, err
 	}
@@ -111,6 +116,7 @@ func Run(w *record.Writer, o Options) (*Outcome, error) {
 	out := r.begin(w, start)
 	state := <-ended
 	end := now()
+	signal.Reset(syscall.SIGTERM, syscall.SIGHUP) // nobody is left to pass them on to: they may end a write that hangs
 	if r.rss != nil {
 		r.rss.stop()
 	}
@@ -126,6 +132,9 @@ func (r *run) makeDir() (err error) {
 		return os.MkdirAll(r.dir, 0o777)
 	}
 	r.dir, err = os.MkdirTemp("", "vp-collect-")
+	if err != nil {
+		err = fmt.Errorf("no place for temporary files, set TMPDIR: %w", err)
+	}
 	return err
 }
 
@@ -141,7 +150,7 @@ func (r *run) observe(ctx context.Context) error {
 		wg.Go(func() { r.counter = r.startCounter(ctx) })
 	}
 	wg.Wait()
-	return errors.Join(recordErr, ctx.Err())
+	return recordErr
 }
 
 // stopPerf ends the perf processes that run and waits for their files.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,7 +57,7 @@ func watch(args []string) int {
 	}()
 	fmt.Fprintln(news, 0) // ready
 
-	groups := map[int]bool{}
+	var groups []int
 	var trash []string
 	lines := bufio.NewReader(orders)
 	for {
@@ -71,7 +72,11 @@ func watch(args []string) int {
 			if err != nil || pid <= 1 {
 				continue // 0 and -1 would mean our own group and everybody
 			}
-			groups[pid] = order == "watch"
+			if order == "watch" {
+				groups = append(groups, pid)
+			} else {
+				groups = slices.DeleteFunc(groups, func(group int) bool { return group == pid })
+			}
 		case "remove":
 			if name, err := strconv.Unquote(what); err == nil {
 				trash = append(trash, name)
@@ -80,29 +85,26 @@ func watch(args []string) int {
 			return 0
 		}
 	}
-	for pid, alive := range groups {
-		if alive {
-			endGroup(pid)
-		}
-	}
+	endGroups(groups)
 	for _, name := range trash {
 		_ = os.RemoveAll(name) // nobody is left to tell
 	}
 	return 0
 }
 
-// endGroup ends the process group of a perf that is not our child.
-func endGroup(pid int) {
-	if syscall.Kill(-pid, syscall.SIGTERM) != nil {
-		return
+// endGroups ends process groups of perfs, which are not our children, and gives them time
+// to write their files.
+func endGroups(groups []int) {
+	gone := func(s syscall.Signal) func(int) bool {
+		return func(group int) bool { return syscall.Kill(-group, s) != nil }
 	}
-	for range 50 {
-		time.Sleep(100 * time.Millisecond)
-		if syscall.Kill(-pid, 0) != nil {
-			return
-		}
+	groups = slices.DeleteFunc(groups, gone(syscall.SIGTERM))
+	for until := time.Now().Add(5 * time.Second); len(groups) > 0 && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		groups = slices.DeleteFunc(groups, gone(0))
 	}
-	_ = syscall.Kill(-pid, syscall.SIGKILL)
+	for _, group := range groups {
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
 }
 
 // watcher is the collector's side. A nil watcher is one that could not be started: it
@@ -113,7 +115,7 @@ type watcher struct {
 	up      chan struct{} // closed when it is ready, or gone
 
 	mu   sync.Mutex
-	seen map[syscall.Signal]int
+	seen map[syscall.Signal]time.Time
 }
 
 // startWatcher starts a watcher. Like startLauncher, it must not run beside anything that forks.
@@ -137,7 +139,7 @@ func startWatcher() (*watcher, error) {
 		newsR.Close()
 		return nil, fmt.Errorf("starting the watcher: %w", err)
 	}
-	w := &watcher{process: process, orders: ordersW, up: make(chan struct{}), seen: map[syscall.Signal]int{}}
+	w := &watcher{process: process, orders: ordersW, up: make(chan struct{}), seen: map[syscall.Signal]time.Time{}}
 	go w.listen(newsR)
 	return w, nil
 }
@@ -156,28 +158,28 @@ func (w *watcher) listen(news *os.File) {
 			continue
 		}
 		w.mu.Lock()
-		w.seen[syscall.Signal(s)]++
+		w.seen[syscall.Signal(s)] = time.Now()
 		w.mu.Unlock()
 	}
 }
 
-// grace is how long the watcher may take to report a signal that the collector has got, too.
-const grace = 50 * time.Millisecond
+// grace is how far apart the watcher and the collector may notice one signal.
+const grace = 100 * time.Millisecond
 
-// saw reports whether the watcher got the signal, too, and forgets that it did.
+// saw reports whether the watcher got the signal, too. It waits for the news.
 func (w *watcher) saw(s syscall.Signal) bool {
 	if w == nil {
 		return false
 	}
-	for until := time.Now().Add(grace); ; time.Sleep(grace / 25) {
+	for here := time.Now(); ; time.Sleep(grace / 50) {
 		w.mu.Lock()
-		got := w.seen[s] > 0
-		if got {
-			w.seen[s] = 0
-		}
+		there := w.seen[s]
 		w.mu.Unlock()
-		if got || time.Now().After(until) {
-			return got
+		if !there.Before(here.Add(-grace)) {
+			return true
+		}
+		if time.Since(here) > grace {
+			return false
 		}
 	}
 }
