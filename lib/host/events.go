@@ -45,6 +45,7 @@ type answerOf struct {
 	reading
 	read   bool   // there is a reading
 	denied bool   // it is a matter of permission
+	hung   bool   // perf did not end
 	said   string // what perf or the kernel said instead of a reading
 }
 
@@ -72,24 +73,24 @@ func (p *prober) askPerf(ctx context.Context, answers []answerOf) {
 	for i, e := range genericEvents {
 		names[i] = e.name
 	}
-	readings, o := count(ctx, p.perf, names...)
+	readings, o := p.count(ctx, names...)
 	for i, e := range genericEvents {
-		answers[i] = find(readings, o, e.name)
+		answers[i] = p.find(readings, o, e.name)
 	}
-	if o.timedOut || answers[0].denied {
+	if answers[0].hung || answers[0].denied {
 		return
 	}
 	for i, e := range genericEvents {
 		if a := answers[i]; a.read && (a.counted || a.why == "not supported" || e.software) {
 			continue
 		}
-		readings, o := count(ctx, p.perf, e.name)
-		answers[i] = find(readings, o, e.name)
+		readings, o := p.count(ctx, e.name)
+		answers[i] = p.find(readings, o, e.name)
 	}
 }
 
 // find picks the reading of an event: that of the core type which counted, on hybrid parts.
-func find(readings []reading, o outcome, name string) answerOf {
+func (p *prober) find(readings []reading, o outcome, name string) answerOf {
 	var best answerOf
 	for _, r := range readings {
 		if isEvent(r.event, name) && (!best.read || r.value > best.value) {
@@ -100,7 +101,7 @@ func find(readings []reading, o outcome, name string) answerOf {
 		return best
 	}
 	if o.timedOut {
-		return answerOf{said: fmt.Sprintf("perf stat did not end within %v", trialTime)}
+		return answerOf{hung: true, said: p.timeout()}
 	}
 	return answerOf{said: cmp.Or(o.message(), "perf stat printed no count"), denied: o.refused()}
 }
@@ -114,6 +115,8 @@ func (p *prober) addSoftware(e genericEvent, a answerOf) {
 	switch {
 	case a.denied:
 		p.deny(c, useUser, a.said)
+	case a.hung:
+		c.Status, c.Cause, c.Detail = record.Missing, record.CauseTimedOut, a.said
 	case !a.read || a.why != "":
 		c.Status, c.Cause, c.Detail = record.Missing, record.CauseNoPerfEvents, cmp.Or(a.said, a.why)
 		if p.perf != nil && a.why == "not counted" {
@@ -130,7 +133,7 @@ func (p *prober) addSoftware(e genericEvent, a answerOf) {
 // matter of permission. It returns the capability's status.
 func (p *prober) addPMU(answers []answerOf) record.Status {
 	var counted []string
-	var denied, notCounted bool
+	var read, denied, notCounted bool
 	var said string
 	for i, e := range genericEvents {
 		a := answers[i]
@@ -140,6 +143,7 @@ func (p *prober) addPMU(answers []answerOf) record.Status {
 		if a.counted {
 			counted = append(counted, e.name)
 		}
+		read = read || a.read
 		denied = denied || a.denied
 		notCounted = notCounted || a.read && a.why == "not counted"
 		said = cmp.Or(said, a.said)
@@ -147,8 +151,12 @@ func (p *prober) addPMU(answers []answerOf) record.Status {
 	c := p.add(PMU, record.OK, fmt.Sprintf("%d of %d generic events count", len(counted), hardwareEvents()))
 	switch {
 	case len(counted) > 0:
+	case p.hung:
+		c.Status, c.Cause, c.Detail = record.Missing, record.CauseTimedOut, p.timeout()
 	case denied:
 		p.deny(c, useUser, said)
+	case !read:
+		c.Status, c.Cause, c.Detail = record.Missing, record.CauseNoPerfEvents, said
 	case notCounted:
 		c.Status, c.Cause, c.Detail = record.Missing, record.CauseEventNotCounted, "no event gets a counter: others hold them all"
 		c.Fix = p.watchdogFix()
@@ -158,7 +166,7 @@ func (p *prober) addPMU(answers []answerOf) record.Status {
 		c.Fix = "use a host, or an instance type, that gives its guests a PMU (qemu: -cpu host,pmu=on)"
 	case len(p.corePMUs()) > 0:
 		c.Status, c.Cause = record.Missing, record.CauseNoPMU
-		c.Detail = "the kernel has a driver (" + p.corePMUs()[0] + "), yet no event counts: " + cmp.Or(said, "all are not supported")
+		c.Detail = "the kernel has a driver (" + p.corePMUs()[0] + "), yet no event counts"
 	default:
 		c.Status, c.Cause = record.Missing, record.CauseNoPMU
 		c.Detail = "the kernel has no driver for this processor's: no hardware event counts, software events do"
@@ -183,6 +191,8 @@ func (p *prober) addHardware(e genericEvent, a answerOf, pmu record.Status) {
 	case a.denied:
 		p.deny(c, useUser, a.said)
 		c.Fix = "" // the PMU's says it
+	case a.hung:
+		c.Status, c.Cause, c.Detail = record.Missing, record.CauseTimedOut, a.said
 	case pmu == record.Missing && p.pmuCause() == record.CauseNoPMU:
 		c.Status, c.Cause, c.Detail = record.Missing, record.CauseNoPMU, "no PMU"
 	case a.read && a.why == "not supported":

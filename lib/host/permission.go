@@ -2,9 +2,7 @@ package host
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -201,27 +199,19 @@ func (p permissions) setcapFix(binary *perf.Perf) string {
 }
 
 // refusal explains why perf could open no event at all, given what it said.
-func (t tree) refusal(p *perf.Perf, o outcome) *Refusal {
+func (p *prober) refusal(o outcome) *Refusal {
 	if o.timedOut {
-		return &Refusal{Cause: record.CauseTimedOut, Reason: fmt.Sprintf("%s stat did not end within %v", p.Path, trialTime)}
+		return &Refusal{Cause: record.CauseTimedOut, Reason: p.timeout()}
 	}
-	perms := t.permissions(p)
-	predicted, cause, why := perms.predict(useUser)
+	predicted, cause, why := p.perms.predict(useUser)
 	switch {
-	case predicted == no:
-		r := &Refusal{Cause: cause, Reason: why}
-		if cause == record.CausePerfEventParanoid {
-			r.Fix = paranoidFix(1)
-		}
-		return r
-	case predicted == unknown:
-		return &Refusal{Cause: cause, Reason: why}
-	case o.refused() && perms.seccomp:
+	case predicted != yes:
+		return &Refusal{Cause: cause, Reason: why, Fix: p.fix(cause, useUser)}
+	case o.refused() && p.perms.seccomp:
 		return &Refusal{Reason: "perf_event_open is refused, probably by the seccomp filter of this container: " + o.message()}
 	case o.refused():
-		return &Refusal{Cause: record.CausePerfEventParanoid, Reason: "perf_event_open is refused: " + o.message(), Fix: paranoidFix(1)}
-	case errors.Is(o.err, fs.ErrPermission):
-		return &Refusal{Cause: record.CausePerfMissing, Reason: o.err.Error()}
+		cause = record.CausePerfEventParanoid
+		return &Refusal{Cause: cause, Reason: "perf_event_open is refused: " + o.message(), Fix: p.fix(cause, useUser)}
 	}
 	return &Refusal{Cause: record.CauseNoPerfEvents, Reason: "perf counts neither cycles nor cpu-clock: " + cmp.Or(o.message(), "it printed no count")}
 }

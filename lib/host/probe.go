@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -60,10 +61,7 @@ func Probe(ctx context.Context) ([]record.Capability, error) {
 	if found != nil && found.ELF == "" {
 		found.ELF = unwrap(ctx, found)
 	}
-	p := &prober{tree: here, perf: found}
-	p.perms = p.permissions(found)
-	p.info = parseCPUInfo(p.word("proc/cpuinfo"))
-	p.guest = p.hypervisor(p.info)
+	p := newProber(here, found)
 
 	p.probeHost()
 	p.probePerf(err)
@@ -78,12 +76,12 @@ func Probe(ctx context.Context) ([]record.Capability, error) {
 // unwrap returns the ELF file behind a script that is not one of the distributions': the
 // parent of what perf runs. Empty where it will not say.
 func unwrap(ctx context.Context, script *perf.Perf) string {
-	o := try(ctx, script, trialTime, "stat", "-x,", "-o", "/dev/null", "-e", "cpu-clock", "--", "sh", "-c", "readlink /proc/$PPID/exe")
+	o := (&prober{perf: script, limit: trialTime}).try(ctx, "stat", "-x,", "-o", "/dev/null", "-e", "cpu-clock", "--", "sh", "-c", "readlink /proc/$PPID/exe")
 	path := strings.TrimSpace(string(o.stdout))
 	if !filepath.IsAbs(path) {
 		return ""
 	}
-	version := try(ctx, &perf.Perf{Path: path}, trialTime, "--version")
+	version := (&prober{perf: &perf.Perf{Path: path}, limit: trialTime}).try(ctx, "--version")
 	if !strings.HasPrefix(string(version.stdout), "perf version "+script.Version) {
 		return ""
 	}
@@ -95,14 +93,28 @@ type prober struct {
 	tree
 	perf  *perf.Perf // nil where there is none
 	perms permissions
-	info  cpuinfo
-	guest string // of which hypervisor
-	group string // of what is added next
+	guest string        // of which hypervisor
+	limit time.Duration // of a trial
+	hung  bool          // a trial has not ended in time
 
+	group   string // of what is added next
 	perfFix string // what gives a perf, where there is none
 	opened  error  // of opening a software event ourselves
 	found   []record.Capability
 }
+
+func newProber(t tree, found *perf.Perf) *prober {
+	return &prober{
+		tree:  t,
+		perf:  found,
+		perms: t.permissions(found),
+		guest: t.hypervisor(parseCPUInfo(t.word("proc/cpuinfo"))),
+		limit: trialTime,
+	}
+}
+
+// timeout says that perf has hung.
+func (p *prober) timeout() string { return fmt.Sprintf("perf did not end within %v", p.limit) }
 
 // add appends a capability of the current group.
 func (p *prober) add(name string, status record.Status, detail string) *record.Capability {

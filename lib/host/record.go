@@ -29,7 +29,7 @@ func (p *prober) record(ctx context.Context) recording {
 		return recording{}
 	}
 	var r recording
-	r.event, r.why, r.refusal = SamplingEvent(ctx, p.perf)
+	r.event, r.why, r.refusal = p.samplingEvent(ctx)
 	if r.refusal != nil {
 		return r
 	}
@@ -62,9 +62,9 @@ func (p *prober) sample(ctx context.Context, r *recording) {
 // perfRecord runs `perf record` into a pipe.
 func (p *prober) perfRecord(ctx context.Context, args ...string) outcome {
 	// As root perf follows BPF programs as well, and then takes a second to end.
-	o := try(ctx, p.perf, trialTime, append([]string{"record", "-q", "-o", "-", "--no-bpf-event"}, args...)...)
+	o := p.try(ctx, append([]string{"record", "-q", "-o", "-", "--no-bpf-event"}, args...)...)
 	if o.usage() { // perf before 5.1
-		o = try(ctx, p.perf, trialTime, append([]string{"record", "-q", "-o", "-"}, args...)...)
+		o = p.try(ctx, append([]string{"record", "-q", "-o", "-"}, args...)...)
 	}
 	return o
 }
@@ -91,6 +91,8 @@ func (p *prober) probeScheduler(ctx context.Context, trial recording) {
 	case trial.switches:
 	case trial.refusal != nil:
 		p.refuse(c, trial.refusal)
+	case trial.outcome.timedOut:
+		c.Status, c.Cause, c.Detail = record.Missing, record.CauseTimedOut, p.timeout()
 	default:
 		c.Status, c.Cause, c.Detail = record.Unsupported, record.CausePerfRecordFailed, "perf record --switch-events records none"
 	}
@@ -108,7 +110,7 @@ func (p *prober) probeTracepoint(ctx context.Context) {
 		p.add(SchedTracepoints, record.OK, "sched:sched_switch can be recorded: waits have a state and a stack")
 		return
 	}
-	c := p.add(SchedTracepoints, record.Missing, "sched:sched_switch was not recorded: "+said(o, err))
+	c := p.add(SchedTracepoints, record.Missing, "sched:sched_switch was not recorded: "+p.said(o, err))
 	predicted, cause, _ := p.perms.predict(useTracepoint)
 	switch {
 	case o.timedOut:
@@ -116,16 +118,16 @@ func (p *prober) probeTracepoint(ctx context.Context) {
 	case predicted == no:
 		p.deny(c, useTracepoint, "")
 	case o.refused():
-		p.deny(c, useTracepoint, said(o, err))
+		p.deny(c, useTracepoint, p.said(o, err))
 	default:
 		c.Cause = cmp.Or(cause, record.CausePerfRecordFailed)
 	}
 }
 
 // said is what perf said, or how it failed to say anything.
-func said(o outcome, err error) string {
+func (p *prober) said(o outcome, err error) string {
 	if o.timedOut {
-		return fmt.Sprintf("perf did not end within %v", trialTime)
+		return p.timeout()
 	}
 	message := o.message()
 	if message == "" && err != nil {
@@ -160,6 +162,8 @@ func (p *prober) probeSampling(trial recording) {
 	case trial.refusal != nil:
 		p.refuse(c, trial.refusal)
 	case trial.tally.kernel > 0:
+	case trial.outcome.timedOut:
+		c.Status, c.Cause, c.Detail = record.Missing, record.CauseTimedOut, p.timeout()
 	case userOnly(trial.event) || predicted == no:
 		p.deny(c, useKernel, "perf samples user code only")
 	default:
@@ -172,11 +176,11 @@ func (p *prober) probeSampling(trial recording) {
 		p.refuse(c, trial.refusal)
 	case trial.tally.samples > 0:
 	case trial.outcome.timedOut:
-		c.Status, c.Cause, c.Detail = record.Missing, record.CauseTimedOut, said(trial.outcome, nil)
+		c.Status, c.Cause, c.Detail = record.Missing, record.CauseTimedOut, p.timeout()
 	case trial.outcome.refused():
-		p.deny(c, useUser, said(trial.outcome, trial.err))
+		p.deny(c, useUser, p.said(trial.outcome, trial.err))
 	case trial.err != nil || trial.outcome.err != nil:
-		c.Status, c.Cause, c.Detail = record.Missing, record.CausePerfRecordFailed, said(trial.outcome, trial.err)
+		c.Status, c.Cause, c.Detail = record.Missing, record.CausePerfRecordFailed, p.said(trial.outcome, trial.err)
 	default:
 		c.Status, c.Cause, c.Detail = record.Missing, record.CauseNoSamples, trial.event+" is recorded, but no sample arrives"
 	}

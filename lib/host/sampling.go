@@ -28,27 +28,30 @@ func (r *Refusal) Hint() string { return r.Fix }
 // "u" says that only user code may be sampled. Why is half a sentence on the choice. It
 // runs perf once, for some 15 ms. The error is a *[Refusal], or that of ctx.
 func SamplingEvent(ctx context.Context, p *perf.Perf) (event, why string, err error) {
-	readings, o := count(ctx, p, "cycles", "cpu-clock")
-	if ctx.Err() != nil {
-		return "", "", ctx.Err()
-	}
-	if event, why, ok := choose(readings, here); ok {
-		return event, why, nil
-	}
-	// An error other than "not supported" ends perf: one event must not hide the other.
-	if readings, _ := count(ctx, p, "cpu-clock"); len(readings) > 0 {
-		if event, why, ok := choose(readings, here); ok {
-			return event, why + ": " + o.message(), nil
+	return newProber(here, p).samplingEvent(ctx)
+}
+
+func (p *prober) samplingEvent(ctx context.Context) (event, why string, err error) {
+	readings, o := p.count(ctx, "cycles", "cpu-clock")
+	event, why, ok := p.choose(readings)
+	if !ok {
+		// An error other than "not supported" ends perf: one event must not hide the other.
+		readings, _ = p.count(ctx, "cpu-clock")
+		if event, why, ok = p.choose(readings); ok {
+			why += ": " + o.message()
 		}
 	}
 	if ctx.Err() != nil {
 		return "", "", ctx.Err()
 	}
-	return "", "", here.refusal(p, o)
+	if !ok {
+		return "", "", p.refusal(o)
+	}
+	return event, why, nil
 }
 
 // choose picks the sampling event from what `perf stat` counted.
-func choose(readings []reading, t tree) (event, why string, ok bool) {
+func (p *prober) choose(readings []reading) (event, why string, ok bool) {
 	if i := slices.IndexFunc(readings, func(r reading) bool { return r.counted && isEvent(r.event, "cycles") }); i >= 0 {
 		if userOnly(readings[i].event) {
 			return "cycles:Pu", "cycles count here, of user code only", true
@@ -59,7 +62,7 @@ func choose(readings []reading, t tree) (event, why string, ok bool) {
 	if i < 0 {
 		return "", "", false
 	}
-	event, why = "cpu-clock", t.whyNoCycles(readings)
+	event, why = "cpu-clock", p.whyNoCycles(readings)
 	if userOnly(readings[i].event) {
 		return event + ":u", why + "; of user code only", true
 	}
@@ -67,7 +70,7 @@ func choose(readings []reading, t tree) (event, why string, ok bool) {
 }
 
 // whyNoCycles tells a processor whose counters are hidden from one whose counters are busy.
-func (t tree) whyNoCycles(readings []reading) string {
+func (p *prober) whyNoCycles(readings []reading) string {
 	i := slices.IndexFunc(readings, func(r reading) bool { return isEvent(r.event, "cycles") })
 	switch {
 	case i < 0:
@@ -76,11 +79,10 @@ func (t tree) whyNoCycles(readings []reading) string {
 		return "cycles are not counted here, other users of the counters may hold them all"
 	case readings[i].why == "":
 		return "cycles count nothing here"
-	case len(t.corePMUs()) > 0:
+	case len(p.corePMUs()) > 0:
 		return "cycles are not supported here, although the kernel knows the PMU"
-	}
-	if name := t.hypervisor(parseCPUInfo(t.word("proc/cpuinfo"))); name != "" {
-		return fmt.Sprintf("no PMU: the hypervisor (%s) hides it", name)
+	case p.guest != "":
+		return fmt.Sprintf("no PMU: the hypervisor (%s) hides it", p.guest)
 	}
 	return "no PMU"
 }

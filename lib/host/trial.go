@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"vperf/lib/perf"
 )
 
 // A trial that has not ended by then never will: the longest takes a fifth of a second.
@@ -23,11 +21,15 @@ type outcome struct {
 	timedOut       bool
 }
 
-// try runs perf and waits for it and its children, at most for limit.
-func try(ctx context.Context, p *perf.Perf, limit time.Duration, args ...string) outcome {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// try runs perf and waits for it and its children, at most for the prober's limit. A perf
+// that has hung once is not run again.
+func (p *prober) try(ctx context.Context, args ...string) outcome {
+	if p.hung {
+		return outcome{timedOut: true}
+	}
+	limited, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
-	cmd := p.Command(ctx, args...)
+	cmd := p.perf.Command(limited, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// In a group of its own, so that a perf that hangs is ended together with what a
@@ -37,7 +39,8 @@ func try(ctx context.Context, p *perf.Perf, limit time.Duration, args ...string)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
-	return outcome{stdout.Bytes(), stderr.Bytes(), err, ctx.Err() != nil}
+	p.hung = limited.Err() != nil
+	return outcome{stdout.Bytes(), stderr.Bytes(), err, p.hung}
 }
 
 // message returns the line of perf's words that says most: perf 6 begins with "Error:" on
@@ -83,17 +86,16 @@ type reading struct {
 	unit    string  // of the value; empty for a plain count
 	counted bool    // a number was printed, and it is not 0
 	why     string  // "not supported" or "not counted", where perf says so
-	scaled  bool    // it was multiplexed: the value is an estimate
 }
 
 // count runs `perf stat` on a short command and returns what each event counted. perf
 // exits 0 also where it counted nothing at all.
-func count(ctx context.Context, p *perf.Perf, events ...string) ([]reading, outcome) {
+func (p *prober) count(ctx context.Context, events ...string) ([]reading, outcome) {
 	args := []string{"stat", "-x,", "--log-fd", "1"} // the counts on stdout, apart from perf's complaints
 	for _, event := range events {
 		args = append(args, "-e", event)
 	}
-	o := try(ctx, p, trialTime, append(args, "--", "true")...)
+	o := p.try(ctx, append(args, "--", "true")...)
 	return parseCounts(string(o.stdout)), o
 }
 
@@ -114,8 +116,6 @@ func parseCounts(text string) []reading {
 			if err != nil {
 				continue
 			}
-			percent, err := strconv.ParseFloat(fields[4], 64)
-			r.scaled = err == nil && percent < 100
 			r.counted = value > 0
 			r.value = value
 		}
