@@ -16,6 +16,7 @@
 package collect
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -66,7 +67,7 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	if e.Status == statusNotFound {
+	if e.Status == statusNotFound && e.Err != errNoInterpreter {
 		return e.Name + ": command not found"
 	}
 	return e.Name + ": cannot be executed: " + e.Err.Error()
@@ -74,6 +75,10 @@ func (e *StartError) Error() string {
 
 // Unwrap returns the cause, mostly an errno.
 func (e *StartError) Unwrap() error { return e.Err }
+
+// errNoInterpreter is what execve's ENOENT means for a file that is there: a script's #!
+// line, or the loader of a dynamic executable, leads nowhere.
+var errNoInterpreter = errors.New("its interpreter does not exist")
 
 // The exit statuses of a command that could not be started, as POSIX has them.
 const (

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -108,6 +109,9 @@ func Run(w *record.Writer, o Options) (*Outcome, error) {
 	if err != nil {
 		<-ended
 		r.stopPerf()
+		if errors.Is(err, syscall.ENOENT) {
+			return nil, &StartError{Name: o.Command[0], Err: errNoInterpreter, Status: statusNotFound}
+		}
 		return nil, startError(o.Command[0], err)
 	}
 	if r.RSS {
