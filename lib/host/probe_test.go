@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"vperf/lib/internal/perftest"
+	"vperf/lib/perf/perftest"
 	"vperf/lib/perf"
 	"vperf/lib/record"
 )
