@@ -1,0 +1,84 @@
+// Command vp-html makes one HTML file from a record stream or from folded stacks.
+package main
+
+import (
+	"bytes"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"vperf/lib/record"
+	"vperf/lib/report"
+	"vperf/lib/tool"
+)
+
+var command = &tool.Command{
+	Name:     "vp-html",
+	Summary:  "make one HTML file from a profile",
+	Synopsis: "[flags] [FILE...]",
+	Long: `vp-html reads records (of vp-collect, vp-fold, vp-metrics and vp-probe, in any order and
+concatenated at will) or folded stacks as flamegraph.pl takes them, and writes one HTML
+file: overview, hotspots, flame graph and threads. The file needs no network and no server.
+Every thread and time range is folded in the browser, from the samples that the file holds.
+
+The page depends on the input alone: the same records make the same bytes, on any machine
+and at any time. It shows one event at a time and never adds up different ones. If the
+input holds several profiles it shows the first, and says so.`,
+	Examples: []tool.Example{
+		{Text: "a report of what perf recorded", Command: "perf script | vp-fold | vp-html -o report.html"},
+		{Text: "a report of saved stages", Command: "vp-html stacks.ndjson.zst metrics.ndjson.zst -o report.html"},
+		{Text: "a flame graph of folded stacks from another tool", Command: "vp-html --title nightly out.folded > flame.html"},
+	},
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "title", Usage: "call the report `TEXT` instead of the profiled command"},
+	},
+	Inputs: true,
+	Run:    run,
+}
+
+func main() { os.Exit(tool.Main(command)) }
+
+func run(env *tool.Env) error {
+	profile := report.New()
+	err := env.EachInput(func(in *tool.Input) error { return read(env, profile, in) })
+	if err != nil {
+		return err
+	}
+	if profile.Empty() {
+		return &tool.Error{
+			Text:  "the input holds nothing to report",
+			Hint:  "it takes records or folded stacks: perf script | vp-fold | vp-html -o report.html",
+			Cause: record.CauseBadInput,
+		}
+	}
+	out, err := env.Output()
+	if err != nil {
+		return err
+	}
+	return profile.WriteHTML(out, env.Flags.String("title"))
+}
+
+func read(env *tool.Env, profile *report.Profile, in *tool.Input) error {
+	head, err := in.Reader.Peek(4096)
+	var readErr error
+	switch {
+	case len(head) == 0 && err != nil:
+		return nil // an empty part adds nothing; that all of them are is said in the end
+	case bytes.HasPrefix(head, []byte("PERFILE2")):
+		env.Fail(&tool.Error{
+			Place: in.Name,
+			Text:  "is a perf.data file, not records",
+			Hint:  "vp-fold reads it: vp-fold " + in.Name + " | vp-html -o report.html",
+			Cause: record.CauseBadInput,
+		})
+		return nil
+	case report.LooksFolded(head):
+		readErr = profile.ReadFolded(in.Name, in.Reader, env.Problem)
+	default:
+		readErr = profile.Read(env.Reader(in))
+	}
+	if readErr != nil {
+		env.Fail(&tool.Error{Place: in.Name, Err: readErr})
+	}
+	return nil
+}

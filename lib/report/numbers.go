@@ -1,0 +1,175 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vperf/lib/record"
+)
+
+var qualityText = []struct {
+	quality string
+	text    string
+}{
+	{string(record.Count), "read from a counter that ran all the time, or measured"},
+	{string(record.Estimate), "sampled, or a counter that ran part of the time"},
+	{string(record.Derived), "a ratio of the others: hover shows formula and inputs"},
+	{string(record.Model), "a formula with assumptions"},
+	{missing, "could not be had: the row says why"},
+}
+
+const missing = "missing"
+
+// addNumbers fills the tables of metrics and counters of the whole run.
+func (p *Profile) addNumbers(v *view) {
+	count := map[string]int{}
+	for _, m := range p.metrics {
+		if m.Scope == "all" || m.Scope == "" {
+			row := metricRowOf(m)
+			count[row.Quality]++
+			v.Metrics = append(v.Metrics, row)
+		}
+	}
+	for _, c := range p.counters {
+		if c.Scope == "all" || c.Scope == "" {
+			row := counterRow(c)
+			count[row.Quality]++
+			v.Counters = append(v.Counters, row)
+		}
+	}
+	for _, q := range qualityText {
+		if n := count[q.quality]; n > 0 {
+			v.Qualities = append(v.Qualities, qualityRow{q.quality, q.text, n})
+		}
+	}
+}
+
+// scopedMetrics are the metrics of threads and groups, which the page shows when one of
+// those is selected.
+func (p *Profile) scopedMetrics() []metricRow {
+	rows := []metricRow{}
+	for _, m := range p.metrics {
+		if strings.HasPrefix(m.Scope, "tid:") || strings.HasPrefix(m.Scope, "group:") {
+			rows = append(rows, metricRowOf(m))
+		}
+	}
+	return rows
+}
+
+func metricRowOf(m record.Metric) metricRow {
+	row := metricRow{Scope: visible(m.Scope), Label: visible(label(m.Name)), Quality: string(m.Quality)}
+	if m.Value == nil {
+		row.Quality, row.Value = missing, missingText(m.Missing)
+	} else {
+		row.Value, row.Unit = quantity(*m.Value, visible(m.Unit))
+	}
+	row.Why = visible(m.Formula)
+	names := make([]string, 0, len(m.Inputs))
+	for name := range m.Inputs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		row.Why += fmt.Sprintf("\n%s = %s", visible(name), significant(m.Inputs[name]))
+	}
+	row.Why = strings.TrimSpace(row.Why)
+	return row
+}
+
+func counterRow(c record.Counter) metricRow {
+	row := metricRow{Scope: visible(c.Scope), Label: visible(c.Event), Quality: string(c.Quality)}
+	if c.Value == nil {
+		row.Quality, row.Value = missing, missingText(c.Missing)
+	} else {
+		row.Value, row.Unit = quantity(*c.Value, visible(c.Unit))
+	}
+	if c.Expression != "" && c.Expression != c.Event {
+		row.Why = "counted as " + visible(c.Expression)
+	}
+	if e, r := c.EnabledNS, c.RunningNS; e != nil && r != nil && *e > 0 && *r < *e {
+		row.Why = strings.TrimSpace(row.Why + "\nran " + percent(float64(*r), float64(*e)) + " % of the time")
+	}
+	return row
+}
+
+func missingText(c record.Cause) string {
+	if c == "" {
+		return "no value"
+	}
+	return strings.ReplaceAll(visible(string(c)), "_", " ")
+}
+
+func findingOf(f record.Finding) finding {
+	g := finding{notice: notice{string(f.Severity), visible(f.Verdict), visible(f.Advice), visible(f.Next), level(f.Severity)}}
+	for _, e := range f.Evidence {
+		row := metricRow{Label: visible(label(e.Metric)), Quality: missing}
+		if e.Value != nil {
+			row.Value, row.Quality = significant(*e.Value), ""
+		}
+		if e.Threshold != nil {
+			row.Why = "threshold " + significant(*e.Threshold)
+		}
+		g.Evidence = append(g.Evidence, row)
+	}
+	return g
+}
+
+func level(s record.Severity) int {
+	switch s {
+	case record.Error:
+		return 3
+	case record.Warning:
+		return 2
+	}
+	return 1
+}
+
+// stackRows say how good the stacks of the first event are, as shares of its weight.
+func (p *Profile) stackRows(o ordered) []stackRow {
+	e, t := p.events[0], &p.tree
+	holed := make([]bool, len(t.parent)) // an unknown frame is at the node or above it
+	for i := 1; i < len(holed); i++ {
+		holed[i] = holed[t.parent[i]] || t.functions[t.fn[i]].kind == unknownCode
+	}
+	var kernel, whole, leaf, none float64
+	deepest := uint32(0)
+	for _, s := range e.samples {
+		w, f := float64(s.weight), t.functions[t.fn[s.node]]
+		deepest = max(deepest, o.depth[o.place[s.node]])
+		switch {
+		case f.symbol == noStack:
+			none += w
+		case f.kind == unknownCode:
+			leaf += w
+		case !holed[s.node]:
+			whole += w
+		}
+		if f.kind == kernelCode {
+			kernel += w
+		}
+	}
+	rows := []stackRow{
+		{"Every frame named", percent(whole, e.total) + " %", ""},
+		{"Running function unnamed", percent(leaf, e.total) + " %", "stripped, or code made at run time"},
+		{"A caller unnamed", percent(max(0, e.total-whole-leaf-none), e.total) + " %", "often code without frame pointers"},
+		{"No frames", percent(none, e.total) + " %", ""},
+		{"In the kernel", percent(kernel, e.total) + " %", ""},
+	}
+	return append(rows, stackRow{"Deepest stack", grouped(float64(deepest)), "frames"})
+}
+
+// also says which records the page has no place for, so that nothing vanishes in silence.
+func (p *Profile) also() string {
+	var parts []string
+	for t, n := range p.unshown {
+		if n > 0 {
+			word := record.Type(t).String()
+			if record.Type(t) == record.Unknown {
+				word = "unknown"
+			}
+			parts = append(parts, plural(n, word+" record"))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,339 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vperf/lib/internal/shell"
+	"vperf/lib/record"
+)
+
+// view is what the template of the page shows: everything that can be read without
+// JavaScript.
+type view struct {
+	Policy, Style, Script string
+
+	Title, Command string
+	Facts          []string
+	Answers        []answer
+	Metrics        []metricRow
+	Counters       []metricRow
+	Qualities      []qualityRow
+	Stacks         []stackRow
+	Findings       []finding
+	Notices        []notice
+	Capabilities   []notice
+	Top            []topRow
+	TopUnit        string // what the shares of Top are of
+	HasSamples     bool
+	HasTimes       bool
+	Also           string // what the input holds and the page does not show
+}
+
+type answer struct{ Question, Value, Unit, Detail, Quality string }
+
+type metricRow struct {
+	Scope   string `json:"scope"`
+	Label   string `json:"label"`
+	Value   string `json:"value"` // or the cause why there is none
+	Unit    string `json:"unit"`
+	Quality string `json:"quality"` // "missing" where there is no value
+	Why     string `json:"why"`     // formula and inputs, for the reader who hovers
+}
+
+type qualityRow struct {
+	Quality, Text string
+	Count         int
+}
+
+type stackRow struct{ Label, Value, Text string }
+
+type notice struct {
+	Severity, Text, Cause, Fix string
+	Level                      int // bars of the sign in front of it, 1 to 3
+}
+
+type finding struct {
+	notice
+	Evidence []metricRow
+}
+
+type topRow struct{ Name, Module, Self, Total string }
+
+const topRows = 20 // enough to see where the time went, without JavaScript
+
+func (p *Profile) view(title string, o ordered, l timeline) view {
+	v := view{Title: title, Command: p.command(), HasSamples: len(p.events) > 0}
+	if v.Title == "" {
+		v.Title = p.title()
+	}
+	v.Facts = p.facts(l)
+	for _, e := range p.events {
+		v.HasTimes = v.HasTimes || e.timed() > 0
+	}
+	var hot []Hotspot
+	if len(p.events) > 0 {
+		hot = p.hotspots(o, 0)
+		e := p.events[0]
+		v.TopUnit = e.describe()
+		for _, h := range hot[:min(topRows, len(hot))] {
+			v.Top = append(v.Top, topRow{h.Name, moduleBase(h.Module), percent(h.Self, e.total), percent(h.Total, e.total)})
+		}
+		v.Stacks = p.stackRows(o)
+	}
+	v.Answers = p.answers(hot, l)
+	p.addNumbers(&v)
+	for _, f := range p.findings {
+		v.Findings = append(v.Findings, findingOf(f))
+	}
+	for _, n := range p.notices {
+		v.Notices = append(v.Notices, notice{string(n.Severity), visible(n.Text), string(n.Cause), visible(n.Fix), level(n.Severity)})
+	}
+	slices.SortStableFunc(v.Notices, func(a, b notice) int { return b.Level - a.Level })
+	for _, c := range p.capabilities {
+		text := visible(c.Name) + ": " + string(c.Status)
+		if c.Detail != "" {
+			text += ", " + visible(c.Detail)
+		}
+		v.Capabilities = append(v.Capabilities, notice{string(record.Info), text, string(c.Cause), visible(c.Fix), 1})
+	}
+	v.Also = p.also()
+	return v
+}
+
+func (e *event) describe() string {
+	if e.unit == "" || e.unit == "count" {
+		return visible(e.name)
+	}
+	return visible(e.name + ", " + e.unit)
+}
+
+func (p *Profile) command() string {
+	if p.meta.Target == nil {
+		return ""
+	}
+	words := make([]string, len(p.meta.Target.Cmd))
+	for i, w := range p.meta.Target.Cmd {
+		words[i] = visible(shell.Quote(w))
+	}
+	return strings.Join(words, " ")
+}
+
+func (p *Profile) title() string {
+	if t := p.meta.Target; t != nil && len(t.Cmd) > 0 && t.Cmd[0] != "" {
+		return visible(path.Base(t.Cmd[0]))
+	}
+	return "profile"
+}
+
+// facts are the words at the right of the header.
+func (p *Profile) facts(l timeline) []string {
+	var f []string
+	add := func(format string, a ...any) { f = append(f, visible(fmt.Sprintf(format, a...))) }
+	if s := p.elapsed(l); s > 0 {
+		text, unit := duration(s)
+		add("%s %s", text, unit)
+	}
+	if end := p.ending(); end != "" {
+		add("%s", end)
+	}
+	if h := p.meta.Host; h != nil {
+		var where []string
+		if h.Name != "" {
+			where = append(where, h.Name)
+		}
+		if h.NCPU > 0 {
+			where = append(where, plural(h.NCPU, "core"))
+		}
+		if h.CPU != nil && h.CPU.Name != "" {
+			where = append(where, h.CPU.Name)
+		}
+		if h.Kernel != "" {
+			where = append(where, "Linux "+h.Kernel)
+		}
+		if len(where) > 0 {
+			add("%s", strings.Join(where, ", "))
+		}
+	}
+	if p.meta.Callgraph != "" {
+		add("call graph %s", p.meta.Callgraph)
+	}
+	if p.folded {
+		add("folded stacks")
+	}
+	return f
+}
+
+// ending says how the target ended, "" where the recording does not know.
+func (p *Profile) ending() string {
+	t := p.meta.Target
+	switch {
+	case t == nil:
+		return ""
+	case t.Signal != "":
+		return "killed by " + visible(t.Signal)
+	case t.ExitCode != nil:
+		return "exit " + strconv.FormatInt(*t.ExitCode, 10)
+	}
+	return ""
+}
+
+// elapsed is the length of the run in seconds: what the collector measured, else the span
+// of the samples; 0 where neither is known.
+func (p *Profile) elapsed(l timeline) float64 {
+	if t := p.meta.Target; t != nil && t.DurationNS != nil {
+		return float64(*t.DurationNS) / 1e9
+	}
+	return l.seconds()
+}
+
+func (p *Profile) ncpu() int {
+	if h := p.meta.Host; h != nil && h.NCPU > 0 {
+		return h.NCPU
+	}
+	return 0
+}
+
+// taskClock returns the CPU seconds that task-clock counted in a scope, nil where it was
+// not counted.
+func (p *Profile) taskClock(scope string) *float64 {
+	for _, c := range p.counters {
+		name, _, _ := strings.Cut(c.Event, ":")
+		if name != "task-clock" || c.Scope != scope || c.Value == nil {
+			continue
+		}
+		s, ok := seconds(*c.Value, c.Unit)
+		if ok {
+			return &s
+		}
+	}
+	return nil
+}
+
+// seconds converts a time. ok is false if unit is no unit of time.
+func seconds(v float64, unit string) (s float64, ok bool) {
+	switch unit {
+	case "ns", "nsec":
+		return v / 1e9, true
+	case "us", "usec":
+		return v / 1e6, true
+	case "ms", "msec":
+		return v / 1e3, true
+	case "s", "sec", "seconds":
+		return v, true
+	}
+	return 0, false
+}
+
+// cpuSeconds is the CPU time that an event's whole weight stands for: what task-clock
+// counted, else the weight itself if it is time.
+func (p *Profile) cpuSeconds(e *event) *float64 {
+	if e.kind != record.KindCPU {
+		return nil
+	}
+	if s := p.taskClock("all"); s != nil {
+		return s
+	}
+	if s, ok := seconds(e.total, e.unit); ok {
+		return &s
+	}
+	return nil
+}
+
+func (p *Profile) answers(hot []Hotspot, l timeline) []answer {
+	var list []answer
+	if len(hot) > 0 && p.events[0].total > 0 {
+		total := p.events[0].total
+		top := hot[0]
+		detail := "in an unknown module"
+		if top.Module != "" {
+			detail = "in " + moduleBase(top.Module)
+		}
+		list = append(list, answer{"Where did the time go", percent(top.Self, total), "% " + top.Name, detail + ", " + percent(top.Total, total) + " % inclusive", "estimate"})
+	} else {
+		list = append(list, answer{"Where did the time go", "–", "no samples", p.whyNoSamples(), "missing"})
+	}
+	list = append(list, p.busyAnswer(l), p.lengthAnswer(l))
+	if len(p.events) > 0 {
+		list = append(list, p.trustAnswer())
+	}
+	return list
+}
+
+func (p *Profile) whyNoSamples() string {
+	for _, n := range p.notices {
+		if n.Cause == record.CauseNoSamples || n.Cause == record.CausePerfRecordFailed || n.Cause == record.CauseTargetExitedEarly {
+			return string(n.Cause) + ": " + visible(n.Text)
+		}
+	}
+	return "the input holds none"
+}
+
+func (p *Profile) busyAnswer(l timeline) answer {
+	a := answer{Question: "How busy was the machine", Value: "–", Unit: "unknown", Quality: "missing"}
+	elapsed := p.elapsed(l)
+	var cpu *float64
+	quality := "derived"
+	if cpu = p.taskClock("all"); cpu == nil && len(p.events) > 0 {
+		cpu, quality = p.cpuSeconds(p.events[0]), "estimate"
+	}
+	switch {
+	case cpu == nil:
+		a.Detail = "no task-clock was counted"
+		return a
+	case elapsed <= 0:
+		a.Detail = "the input has no times"
+		return a
+	}
+	busy, n := *cpu/elapsed, p.ncpu()
+	a.Value, a.Quality = strconv.FormatFloat(busy, 'f', 2, 64), quality
+	text, unit := duration(*cpu)
+	a.Detail = text + " " + unit + " of CPU time"
+	if n > 0 {
+		a.Unit = "of " + plural(n, "core")
+		a.Detail = percent(busy, float64(n)) + " % of the machine, " + a.Detail
+	} else {
+		a.Unit = "cores"
+	}
+	return a
+}
+
+func (p *Profile) lengthAnswer(l timeline) answer {
+	a := answer{Question: "How long did it take", Value: "–", Unit: "unknown", Quality: "missing", Detail: "the input has no times"}
+	if s := p.elapsed(l); s > 0 {
+		a.Value, a.Unit = duration(s)
+		a.Quality, a.Detail = "estimate", "from the first sample to the last"
+		if t := p.meta.Target; t != nil && t.DurationNS != nil {
+			a.Quality, a.Detail = "count", "from start to end of the target"
+		}
+	}
+	if end := p.ending(); end != "" {
+		a.Detail = end + ", " + a.Detail
+	}
+	return a
+}
+
+func (p *Profile) trustAnswer() answer {
+	e := p.events[0]
+	named := 0.0
+	for _, s := range e.samples {
+		if p.tree.functions[p.tree.fn[s.node]].kind != unknownCode {
+			named += float64(s.weight)
+		}
+	}
+	what := "samples"
+	if p.folded {
+		what = "stacks"
+	}
+	a := answer{"How far to trust this", percent(named, e.total), "% in named functions", grouped(float64(len(e.samples))) + " " + what, "derived"}
+	for _, n := range p.notices {
+		if n.Cause == record.CauseLostSamples {
+			a.Detail += ", some were lost"
+			break
+		}
+	}
+	return a
+}

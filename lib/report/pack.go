@@ -1,0 +1,310 @@
+package report
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/goccy/go-json"
+	"github.com/klauspost/compress/zlib"
+
+	"vperf/lib/record"
+)
+
+// packer lays integer columns end to end. Every integer is a varint (7 bits a byte, low
+// ones first, the high bit set on all bytes but the last), and a column is coded as
+//
+//	plain     the integers
+//	delta     differences to the one before (0 before the first), zigzag: 0 -1 1 -2 2 are 0 1 2 3 4
+//	constant  one integer, which all of them are
+//
+// The page's data block is the base64 of the zlib stream of
+//
+//	varint(length of the header) header columns
+//
+// where the header is JSON ([header]) and names each column, its number of integers, its
+// code and its length in bytes.
+type packer struct {
+	buf     []byte
+	columns []column
+}
+
+type column struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+	Code  string `json:"code"`
+	Size  int    `json:"size"`
+}
+
+func (p *packer) end(name, code string, count, from int) {
+	p.columns = append(p.columns, column{name, count, code, len(p.buf) - from})
+}
+
+// plain adds the n integers that at returns.
+func (p *packer) plain(name string, n int, at func(int) uint64) {
+	from := len(p.buf)
+	same := true
+	for i := 1; i < n && same; i++ {
+		same = at(i) == at(0)
+	}
+	if n > 0 && same {
+		p.buf = binary.AppendUvarint(p.buf, at(0))
+		p.end(name, "constant", n, from)
+		return
+	}
+	for i := range n {
+		p.buf = binary.AppendUvarint(p.buf, at(i))
+	}
+	p.end(name, "plain", n, from)
+}
+
+// delta adds the n integers that at returns, as differences.
+func (p *packer) delta(name string, n int, at func(int) int64) {
+	from := len(p.buf)
+	last := int64(0)
+	for i := range n {
+		v := at(i)
+		p.buf = binary.AppendVarint(p.buf, v-last)
+		last = v
+	}
+	p.end(name, "delta", n, from)
+}
+
+// header is the JSON part of the data block. The types of web/src/unpack.js mirror it.
+type header struct {
+	TickNS     int64          `json:"tickNS"`    // unit of the times, which count from the start of the run
+	SpanTicks  int64          `json:"spanTicks"` // length of the run
+	NCPU       int            `json:"ncpu"`      // logical CPUs; 0 where unknown
+	Functions  []string       `json:"functions"` // as shown; 0 is the root
+	Modules    []string       `json:"modules"`   // paths; 0 is "unknown"
+	ShortNames []string       `json:"shortNames"`
+	Threads    []threadHeader `json:"threads"`
+	Events     []eventHeader  `json:"events"`
+	RSS        []rssHeader    `json:"rss"`
+	Metrics    []metricRow    `json:"metrics"` // of scopes other than the whole run
+	Columns    []column       `json:"columns"`
+}
+
+type threadHeader struct {
+	TID  *int64   `json:"tid"` // null where the recording has none
+	PID  *int64   `json:"pid"`
+	Name string   `json:"name"`
+	CPU  *float64 `json:"cpu"` // seconds counted by task-clock; null where unknown
+}
+
+type eventHeader struct {
+	Name    string   `json:"name"`
+	Unit    string   `json:"unit"`
+	Kind    string   `json:"kind"`
+	Samples int      `json:"samples"`
+	Timed   int      `json:"timed"` // samples with a time: they come first
+	Total   float64  `json:"total"`
+	CPU     *float64 `json:"cpu"` // seconds of CPU time that the whole weight stands for; null where unknown
+}
+
+type rssHeader struct {
+	PID    int64 `json:"pid"`
+	Target bool  `json:"target"`
+}
+
+// timeline is the run: what the times in the page count from, and in what unit.
+type timeline struct {
+	startNS, endNS, tickNS int64
+}
+
+// ticks converts a time, rounding down; one before the run is at its start.
+func (l timeline) ticks(ns int64) int64 { return max(0, ns-l.startNS) / l.tickNS }
+
+func (l timeline) span() int64 { return l.ticks(l.endNS) }
+
+func (l timeline) seconds() float64 { return float64(l.endNS-l.startNS) / 1e9 }
+
+// timeline spans samples and readings, and the target's life where it is known. Times are
+// kept in microseconds, or in a coarser power of ten if the run would not fit 32 bits.
+func (p *Profile) timeline() timeline {
+	l := timeline{startNS: record.None, endNS: record.None, tickNS: 1000}
+	add := func(t int64) {
+		if l.startNS == record.None || t < l.startNS {
+			l.startNS = t
+		}
+		l.endNS = max(l.endNS, t)
+	}
+	for _, e := range p.events {
+		if n := e.timed(); n > 0 {
+			add(e.samples[0].timeNS)
+			add(e.samples[n-1].timeNS)
+		}
+	}
+	for _, s := range p.rss {
+		if p.onSampleClock(s) {
+			for _, m := range s.readings {
+				add(m.TimeNS)
+			}
+		}
+	}
+	if t := p.meta.Target; t != nil && t.StartNS != nil && t.DurationNS != nil && l.startNS != record.None {
+		// Only if it overlaps what was sampled: else it is of another clock.
+		if end := *t.StartNS + *t.DurationNS; *t.StartNS >= 0 && *t.DurationNS >= 0 && *t.StartNS <= l.endNS && end >= l.startNS {
+			add(*t.StartNS)
+			add(end)
+		}
+	}
+	if l.startNS == record.None {
+		return timeline{tickNS: 1000}
+	}
+	for (l.endNS-l.startNS)/l.tickNS > 1<<32-2 {
+		l.tickNS *= 10
+	}
+	return l
+}
+
+// timed returns the number of samples that have a time; finish put them first.
+func (e *event) timed() int {
+	n := len(e.samples)
+	for n > 0 && e.samples[n-1].timeNS == record.None {
+		n--
+	}
+	return n
+}
+
+// pack writes the data block to w.
+func (p *Profile) pack(w io.Writer, o ordered, l timeline) error {
+	var c packer
+	h := header{TickNS: l.tickNS, SpanTicks: l.span(), NCPU: p.ncpu(), Metrics: p.scopedMetrics()}
+	p.packFunctions(&c, &h)
+	c.delta("node.depth", len(o.depth), func(i int) int64 { return int64(o.depth[i]) })
+	c.plain("node.function", len(o.fn), func(i int) uint64 { return uint64(o.fn[i]) })
+	h.Threads = p.threadHeaders()
+	leaves := p.leaves(o)
+	c.plain("leaf.node", len(leaves.node), func(i int) uint64 { return uint64(leaves.node[i]) })
+	h.Events = []eventHeader{}
+	for i, e := range p.events {
+		h.Events = append(h.Events, eventHeader{
+			Name: visible(e.name), Unit: visible(e.unit), Kind: visible(string(e.kind)),
+			Samples: len(e.samples), Timed: e.timed(), Total: e.total, CPU: p.cpuSeconds(e),
+		})
+		prefix, n := fmt.Sprintf("event%d", i), len(e.samples)
+		c.delta(prefix+".time", e.timed(), func(i int) int64 { return l.ticks(e.samples[i].timeNS) })
+		c.plain(prefix+".thread", n, func(i int) uint64 { return uint64(e.samples[i].thread) })
+		c.plain(prefix+".leaf", n, func(i int) uint64 { return uint64(leaves.of[o.place[e.samples[i].node]]) })
+		c.plain(prefix+".weight", n, func(i int) uint64 { return e.samples[i].weight })
+	}
+	p.packRSS(&c, &h, l)
+	h.Columns = c.columns
+	return writeBlock(w, &h, c.buf)
+}
+
+// packFunctions adds the functions and the modules that they are in, the module with the
+// most weight of its own first: the page has more modules than colours.
+func (p *Profile) packFunctions(c *packer, h *header) {
+	fns := p.tree.functions
+	weight := map[string]float64{}
+	for _, f := range fns {
+		weight[f.module] = 0
+	}
+	if len(p.events) > 0 {
+		for _, s := range p.events[0].samples {
+			weight[fns[p.tree.fn[s.node]].module] += float64(s.weight)
+		}
+	}
+	delete(weight, "")
+	modules := slices.SortedFunc(maps.Keys(weight), func(a, b string) int {
+		return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b))
+	})
+	h.Modules, h.ShortNames = []string{""}, []string{"unknown"}
+	index := map[string]uint64{"": 0}
+	for _, m := range modules {
+		index[m] = uint64(len(h.Modules))
+		h.Modules = append(h.Modules, visible(m))
+		h.ShortNames = append(h.ShortNames, visible(moduleBase(m)))
+	}
+	for _, f := range fns {
+		h.Functions = append(h.Functions, f.display())
+	}
+	h.Functions[0] = "" // the root
+	c.plain("function.module", len(fns), func(i int) uint64 { return index[fns[i].module] })
+	c.plain("function.kind", len(fns), func(i int) uint64 { return uint64(fns[i].kind) })
+}
+
+// leaves are the nodes that samples refer to. Samples name them by their place in a list
+// ordered by frequency, which takes a byte for most samples where the node itself takes three.
+type leaves struct {
+	node []uint32
+	of   []uint32 // node -> its place in the list
+}
+
+func (p *Profile) leaves(o ordered) leaves {
+	count := make([]int, len(o.fn))
+	for _, e := range p.events {
+		for _, s := range e.samples {
+			count[o.place[s.node]]++
+		}
+	}
+	l := leaves{of: make([]uint32, len(o.fn))}
+	for i, n := range count {
+		if n > 0 {
+			l.node = append(l.node, uint32(i))
+		}
+	}
+	slices.SortStableFunc(l.node, func(a, b uint32) int { return count[b] - count[a] })
+	for i, n := range l.node {
+		l.of[n] = uint32(i)
+	}
+	return l
+}
+
+func (p *Profile) threadHeaders() []threadHeader {
+	known := func(n int64) *int64 {
+		if n == record.None {
+			return nil
+		}
+		return &n
+	}
+	list := make([]threadHeader, len(p.threads))
+	for i, t := range p.threads {
+		list[i] = threadHeader{TID: known(t.tid), PID: known(t.pid), Name: visible(t.name)}
+		if t.tid != record.None {
+			list[i].CPU = p.taskClock(fmt.Sprintf("tid:%d", t.tid))
+		}
+	}
+	return list
+}
+
+func (p *Profile) packRSS(c *packer, h *header, l timeline) {
+	h.RSS = []rssHeader{}
+	for _, s := range p.rss {
+		if !p.onSampleClock(s) {
+			continue
+		}
+		i, r := len(h.RSS), s.readings
+		t := p.meta.Target
+		h.RSS = append(h.RSS, rssHeader{PID: s.pid, Target: t != nil && t.PID != nil && *t.PID == s.pid})
+		c.delta(fmt.Sprintf("rss%d.time", i), len(r), func(i int) int64 { return l.ticks(r[i].TimeNS) })
+		c.delta(fmt.Sprintf("rss%d.bytes", i), len(r), func(i int) int64 { return r[i].Bytes })
+	}
+}
+
+func writeBlock(w io.Writer, h *header, columns []byte) error {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	b64 := base64.NewEncoder(base64.StdEncoding, w)
+	z, err := zlib.NewWriterLevel(b64, zlib.DefaultCompression)
+	if err != nil {
+		return err
+	}
+	for _, part := range [][]byte{binary.AppendUvarint(nil, uint64(len(text))), text, columns} {
+		if _, err := z.Write(part); err != nil {
+			return err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return b64.Close()
+}
