@@ -1,0 +1,176 @@
+// Package scripts holds no code, only the tests of the scripts.
+package scripts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// bin holds what `make install` puts into bin, and busy.
+var bin string
+
+func TestMain(m *testing.M) {
+	var err error
+	if bin, err = install(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	os.RemoveAll(bin)
+	os.Exit(status)
+}
+
+func install() (string, error) {
+	dir, err := os.MkdirTemp("", "vperf-scripts")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir+"/", "./cmd/...")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %v\n%s", build.Args, err, out)
+	}
+	script, err := os.ReadFile("vperf")
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "vperf"), script, 0o755); err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, "busy"), []byte(busy), 0o755)
+}
+
+// busy is seen by the sampler before it becomes the command that it is given.
+const busy = `#!/bin/sh
+i=0
+while [ $i -lt 100000 ]; do i=$((i + 1)); done
+exec "$@"
+`
+
+func TestVperf(t *testing.T) {
+	lock(t)
+	testscript.RunT(sequential{t}, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("BIN", bin)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+	})
+}
+
+// lock keeps other tests that record out until this one ends: the lock is that of lib/internal/perftest, which only lib may import.
+func lock(t *testing.T) {
+	t.Helper()
+	name := filepath.Join(os.TempDir(), fmt.Sprintf("vperf-test-%d.lock", os.Getuid()))
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// status N COMMAND...: the command ends with just this status.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("status %d, want %d", got, want)
+	}
+}
+
+// sequential runs the scripts one after another: they record.
+type sequential struct{ *testing.T }
+
+func (sequential) Parallel() {}
+
+func (s sequential) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(sequential{t}) })
+}
+
+func (sequential) Verbose() bool { return testing.Verbose() }
+
+// TestInterrupt stops a run as a terminal does, with SIGINT for the whole group, and as kill does, with SIGTERM for vperf alone.
+// In both cases the target ends and the profile so far becomes a report.
+func TestInterrupt(t *testing.T) {
+	lock(t)
+	for _, test := range []struct {
+		name   string
+		signal syscall.Signal
+		group  bool
+		status int
+	}{
+		{"ctrl-c", syscall.SIGINT, true, 130},
+		{"kill", syscall.SIGTERM, false, 143},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.Command(filepath.Join(bin, "vperf"), "run", "-o", "cut", "--", "sh", "-c", "echo started; exec sleep 60")
+			cmd.Dir = dir
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			watchdog := time.AfterFunc(30*time.Second, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+			defer watchdog.Stop()
+			if _, err := io.ReadFull(stdout, make([]byte, len("started\n"))); err != nil {
+				t.Fatalf("the target did not start: %v\n%s", err, &stderr)
+			}
+			time.Sleep(200 * time.Millisecond) // from echo to sleep
+			to := cmd.Process.Pid
+			if test.group {
+				to = -to
+			}
+			start := time.Now()
+			if err := syscall.Kill(to, test.signal); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Wait()
+			if got := cmd.ProcessState.ExitCode(); got != test.status {
+				t.Errorf("status %d, want %d\n%s", got, test.status, &stderr)
+			}
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("it took %v to stop", took)
+			}
+			if info, err := os.Stat(filepath.Join(dir, ".vperf/cut/report.html")); err != nil || info.Size() == 0 {
+				t.Errorf("no report: %v\n%s", err, &stderr)
+			}
+			if !strings.Contains(stderr.String(), "report: ") {
+				t.Errorf("the report is not announced:\n%s", &stderr)
+			}
+		})
+	}
+}
