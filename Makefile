@@ -41,7 +41,7 @@ demo: ## build, profile an example, and leave a report to open
 	$(MAKE) build examples
 	scripts/vperf run --force -o demo -- examples/bin/threads
 	@echo
-	@echo "The report is in .vperf/demo/report.html. Open it in a browser:"
+	@echo "Open it in a browser:"
 	@echo "    xdg-open .vperf/demo/report.html"
 
 .PHONY: check
