@@ -1,0 +1,65 @@
+// Vp-fold turns recordings of perf into call stacks.
+//
+// It reads the text of `perf script`, perf.data files, and record streams that carry such
+// recordings or what an earlier vp-fold made of them; what an input is shows in its first
+// bytes. It writes the records frame, stack, sample, event and thread, or folded text:
+// one line for each distinct stack, which is what flame graph tools read.
+//
+//	perf script | vp-fold | vp-html > report.html
+//	perf record -g -o - -- ./app | vp-fold --format folded | flamegraph.pl > flame.svg
+//
+// In folded text only one event can be told from others, so one is taken: that of --event,
+// else the first of cycles, cpu-clock, task-clock and the other events that say where time
+// went, else the first event that counts something else. Events of memory accesses and of
+// the scheduler are taken only if --event names them. Weights of different events are never
+// added up.
+package main
+
+import (
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"vperf/lib/tool"
+)
+
+var ownFlags = []cli.Flag{
+	tool.ChoiceFlag("weight", "weigh samples by `WEIGHT`: period (1 where there is none), samples", "period", "period", "samples"),
+	&cli.StringFlag{Name: "event", Usage: "only samples of the event `NAME`, with or without modifiers"},
+	&cli.StringFlag{Name: "tid", Usage: "only these threads: `N,...`"},
+	&cli.StringFlag{Name: "pid", Usage: "only these processes: `N,...`"},
+	&cli.StringFlag{Name: "cpu", Usage: "only samples on these CPUs: `N,...`"},
+	&cli.StringFlag{Name: "comm", Usage: "only threads of these names: `NAME,...`"},
+	&cli.StringFlag{Name: "module", Usage: "only stacks with a frame in a module that matches `REGEXP`"},
+	&cli.StringFlag{Name: "function", Usage: "only stacks with a function that matches `REGEXP`"},
+	&cli.StringFlag{Name: "from", Usage: "only samples from `SECONDS` into the run on"},
+	&cli.StringFlag{Name: "to", Usage: "only samples before `SECONDS` into the run"},
+	tool.ChoiceFlag("kernel", "kernel frames: full, boundary (one frame), drop", "full", "full", "boundary", "drop"),
+	tool.ChoiceFlag("root", "what folded stacks begin with: comm, thread (comm-pid/tid), none", "comm", "comm", "thread", "none"),
+	&cli.IntFlag{Name: "max-depth", Value: 128, Usage: "keep the `N` frames nearest the leaf of longer stacks (0: all)"},
+	&cli.BoolFlag{Name: "no-inline", Usage: "leave out inlined functions"},
+	&cli.BoolFlag{Name: "addrs", Usage: "keep addresses: in frame records, and in folded text for what has no symbol"},
+	&cli.BoolFlag{Name: "mark", Usage: "mark frames in folded text: _[k] kernel, _[i] inlined, _[j] JIT"},
+}
+
+var command = &tool.Command{
+	Name:     "vp-fold",
+	Summary:  "turn recordings of perf into call stacks",
+	Synopsis: "[flags] [FILE...]",
+	Long: `Reads perf script text, perf.data files and record streams, plain, gzip or zstd, from files or
+standard input, and writes frames, stacks and samples as records, or folded text.
+
+Filters combine: a sample has to pass all that are given. What they and other reasons take away is counted and said.`,
+	Examples: []tool.Example{
+		{Text: "a flame graph from a recording", Command: "perf script | vp-fold --format folded | flamegraph.pl > flame.svg"},
+		{Text: "a report", Command: "vp-collect -- ./app | vp-fold | vp-html > report.html"},
+		{Text: "what one thread did between 2 s and 3 s", Command: "vp-fold --tid 4711 --from 2 --to 3 --format folded perf.data"},
+	},
+	Flags:   ownFlags,
+	Inputs:  true,
+	Records: true,
+	Formats: []string{"ndjson", "folded"},
+	Run:     run,
+}
+
+func main() { os.Exit(tool.Main(command)) }

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"vperf/lib/event"
+	"vperf/lib/stack"
+	"vperf/lib/tool"
+)
+
+// options are the flags, as the fold needs them.
+type options struct {
+	samples  bool // weigh each sample as 1
+	event    string
+	tids     []int64
+	pids     []int64
+	cpus     []int64
+	comms    []string
+	module   *regexp.Regexp
+	function *regexp.Regexp
+	from, to int64 // nanoseconds into the run; to is the largest number if not given
+	root     string
+	shape    stack.Shape
+	naming   stack.Naming
+	args     []string // the flags that change the result, for the stream record
+}
+
+func newOptions(env *tool.Env) (*options, error) {
+	flags := env.Flags
+	o := &options{
+		samples: flags.String("weight") == "samples",
+		event:   flags.String("event"),
+		comms:   tool.List(flags.String("comm")),
+		root:    flags.String("root"),
+		to:      math.MaxInt64,
+	}
+	for _, list := range []struct {
+		name string
+		to   *[]int64
+	}{{"tid", &o.tids}, {"pid", &o.pids}, {"cpu", &o.cpus}} {
+		for _, word := range tool.List(flags.String(list.name)) {
+			n, err := strconv.ParseInt(word, 10, 32)
+			if err != nil || n < 0 {
+				return nil, tool.Usagef("--%s: %q is no number", list.name, word)
+			}
+			*list.to = append(*list.to, n)
+		}
+	}
+	for _, re := range []struct {
+		name string
+		to   **regexp.Regexp
+	}{{"module", &o.module}, {"function", &o.function}} {
+		if s := flags.String(re.name); s != "" {
+			r, err := regexp.Compile(s)
+			if err != nil {
+				return nil, tool.Usagef("--%s: %v", re.name, err)
+			}
+			*re.to = r
+		}
+	}
+	for _, at := range []struct {
+		name string
+		to   *int64
+	}{{"from", &o.from}, {"to", &o.to}} {
+		if s := flags.String(at.name); s != "" {
+			sec, err := strconv.ParseFloat(s, 64)
+			if err != nil || !(sec >= 0 && sec < 1e9) {
+				return nil, tool.Usagef("--%s: %q is no number of seconds", at.name, s)
+			}
+			*at.to = int64(math.Round(sec * 1e9))
+		}
+	}
+	if o.from >= o.to {
+		return nil, tool.Usagef("--from %s is not before --to %s", flags.String("from"), flags.String("to"))
+	}
+	o.shape = stack.Shape{
+		Kernel:   map[string]stack.KernelMode{"full": stack.KernelFull, "boundary": stack.KernelBoundary, "drop": stack.KernelDrop}[flags.String("kernel")],
+		NoInline: flags.Bool("no-inline"),
+		MaxDepth: flags.Int("max-depth"),
+	}
+	if o.shape.MaxDepth < 0 {
+		return nil, tool.Usagef("--max-depth: %d is less than 0", o.shape.MaxDepth)
+	}
+	o.naming = stack.Naming{Mark: flags.Bool("mark"), Addresses: flags.Bool("addrs")}
+	for _, name := range env.Flags.LocalFlagNames() {
+		if slices.ContainsFunc(ownFlags, func(f cli.Flag) bool { return f.Names()[0] == name }) {
+			o.args = append(o.args, fmt.Sprintf("--%s=%v", name, flags.Value(name)))
+		}
+	}
+	slices.Sort(o.args)
+	return o, nil
+}
+
+// filtered reports whether samples can be left out by a flag.
+func (o *options) filtered() bool {
+	return o.event != "" || o.tids != nil || o.pids != nil || o.cpus != nil || o.comms != nil ||
+		o.module != nil || o.function != nil || o.timed()
+}
+
+func (o *options) timed() bool { return o.from > 0 || o.to != math.MaxInt64 }
+
+// wantsEvent reports whether --event names an event, with or without its modifiers.
+func (o *options) wantsEvent(name string) bool {
+	return o.event == "" || name == o.event || event.Base(name) == o.event
+}
+
+func wants[T comparable](list []T, x T) bool { return list == nil || slices.Contains(list, x) }

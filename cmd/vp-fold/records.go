@@ -1,0 +1,375 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"vperf/lib/perf/recording"
+	"vperf/lib/perf/script"
+	"vperf/lib/record"
+	"vperf/lib/stack"
+	"vperf/lib/tool"
+)
+
+// A profile is what the record streams of the input say about one run.
+type profile struct {
+	id      string // of its stream records; empty for a foreign stream, which is one of its own
+	name    string // of the input that it came from first
+	clock   string
+	run     profiledRun
+	dumps   []*dumpFile
+	folded  bool // it holds samples: some vp-fold was here before
+	streams []*foldedStream
+	threads map[int64]record.Thread
+}
+
+var noRun = profiledRun{pid: recording.None, start: recording.None}
+
+// A dumpFile is a recording that came in dump records.
+type dumpFile struct {
+	of   string
+	path string
+	file *os.File
+	next int // seq of the chunk that follows
+	cut  bool
+	err  error
+}
+
+// records reads a record stream. For --format ndjson every line is passed on.
+func (a *app) records(in *tool.Input) error {
+	r := a.env.Reader(in)
+	var p *profile
+	var s *foldedStream
+	for r.Next() {
+		if a.w != nil {
+			if err := a.w.Raw(r.Line()); err != nil {
+				return err
+			}
+		}
+		t := r.Type()
+		if t == record.TypeStream {
+			var begin record.Stream
+			if !r.Decode(&begin) {
+				continue
+			}
+			p, s = a.profileOf(begin, in.Name), nil
+			continue
+		}
+		if p == nil {
+			p = a.profileOf(record.Stream{}, in.Name)
+		}
+		switch t {
+		case record.TypeMeta:
+			var m record.Meta
+			if r.Decode(&m) {
+				p.run.learn(m.Target)
+			}
+		case record.TypeDump:
+			a.dump(p, r)
+		case record.TypeSample:
+			p.folded = true
+		}
+		if a.folded == nil {
+			continue
+		}
+		switch t {
+		case record.TypeEvent, record.TypeFrame, record.TypeStack, record.TypeSample, record.TypeThread:
+			if s == nil {
+				s = newFoldedStream(a.opt, p)
+			}
+			if err := s.take(r, p); err != nil {
+				a.env.Problem(record.Problem{Name: in.Name, Line: lineOf(r), Cause: record.CauseBadInput, Text: err.Error()})
+			}
+		}
+	}
+	for _, p := range a.profiles {
+		p.closeDumps()
+	}
+	if err := r.Err(); err != nil {
+		a.env.Fail(&tool.Error{Place: in.Name, Text: "cannot be read to its end", Err: err, Cause: record.CauseTruncatedInput})
+	}
+	return nil
+}
+
+// profileOf returns the profile that a stream belongs to.
+func (a *app) profileOf(begin record.Stream, name string) *profile {
+	if begin.Profile != "" {
+		for _, p := range a.profiles {
+			if p.id == begin.Profile {
+				p.clock = cmp.Or(p.clock, begin.Clock)
+				return p
+			}
+		}
+	}
+	p := &profile{id: begin.Profile, name: name, clock: begin.Clock, run: noRun, threads: map[int64]record.Thread{}}
+	a.profiles = append(a.profiles, p)
+	return p
+}
+
+// learn takes what a meta record says of the target.
+func (r *profiledRun) learn(t *record.Target) {
+	if t == nil {
+		return
+	}
+	if t.Launcher != "" {
+		r.launcher = t.Launcher
+	}
+	if t.PID != nil {
+		r.pid = *t.PID
+	}
+	if t.StartNS != nil {
+		r.start = *t.StartNS
+	}
+}
+
+// dump puts a chunk behind those that came before.
+func (a *app) dump(p *profile, r *record.Reader) {
+	var d record.Dump
+	if !r.Decode(&d) || d.Of != record.DumpPerfData && d.Of != record.DumpPerfScript {
+		return
+	}
+	var f *dumpFile
+	if d.Seq == 0 {
+		f = &dumpFile{of: d.Of}
+		p.dumps = append(p.dumps, f)
+		if f.err = f.create(a.env, len(a.profiles), len(p.dumps)); f.err != nil {
+			return
+		}
+	} else {
+		i := len(p.dumps) - 1
+		for i >= 0 && p.dumps[i].of != d.Of {
+			i--
+		}
+		if i < 0 {
+			a.env.Warn(r.Place(), "a recording begins in its middle: its first dump record is missing", "")
+			return
+		}
+		f = p.dumps[i]
+	}
+	if f.err != nil || f.cut {
+		return
+	}
+	chunk, err := d.AppendTo(nil)
+	if err == nil && d.Seq != f.next {
+		err = fmt.Errorf("dump record %d follows %d", d.Seq, f.next-1)
+	}
+	if err != nil {
+		f.cut = true
+		a.env.Problem(record.Problem{Name: p.name, Line: lineOf(r), Cause: record.CauseTruncatedInput, Text: err.Error()})
+		return
+	}
+	f.next++
+	_, f.err = f.file.Write(chunk)
+}
+
+func (f *dumpFile) create(env *tool.Env, profile, number int) error {
+	dir, err := env.TempDir()
+	if err != nil {
+		return err
+	}
+	f.path = filepath.Join(dir, fmt.Sprintf("%d-%d", profile, number))
+	f.file, err = os.OpenFile(f.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	return err
+}
+
+func (p *profile) closeDumps() {
+	for _, f := range p.dumps {
+		if f.file != nil {
+			if err := f.file.Close(); f.err == nil {
+				f.err = err
+			}
+			f.file = nil
+		}
+	}
+}
+
+// foldProfile folds the recordings of a profile, or what was folded of it before.
+func (a *app) foldProfile(p *profile) error {
+	switch {
+	case p.folded && a.folded != nil:
+		return a.foldAgain(p)
+	case p.folded:
+		a.passed = true
+		if a.opt.filtered() {
+			a.env.Warn(p.name, "samples that were folded before are passed on as they are: flags that select samples work with --format folded", "")
+		}
+		return nil
+	case len(p.dumps) == 0:
+		return nil
+	}
+	b := a.newBatch(p.name, record.Stream{By: a.env.By(), Profile: p.id, Clock: p.clock})
+	for _, d := range p.dumps {
+		if d.err != nil {
+			return &tool.Error{Place: p.name, Text: "the recording cannot be unpacked", Err: d.err}
+		}
+		if d.cut {
+			b.tally.Cut = true
+		}
+		a.foldDump(b, d, p.run)
+		os.Remove(d.path) // early: the next one may be as large
+	}
+	return b.end()
+}
+
+func (a *app) foldDump(b *batch, d *dumpFile, run profiledRun) {
+	if d.of == record.DumpPerfData {
+		b.perfData(d.path, run)
+		return
+	}
+	file, err := os.Open(d.path)
+	if err != nil {
+		b.fail(err, record.CauseRunFailed)
+		return
+	}
+	r := script.NewReader(file)
+	r.Addresses = a.opt.naming.Addresses
+	b.read(&recordingFile{r, file.Close}, run)
+}
+
+// A foldedStream sums up the samples of one stream of an earlier vp-fold. The names of
+// their threads may come last.
+type foldedStream struct {
+	*stack.Stream
+	early  *folder // filters by time and CPU
+	events map[record.ID]string
+	sums   map[sampleKey]*sampleSum
+	order  []sampleKey
+}
+
+type sampleKey struct {
+	event    record.ID
+	tid, pid int64
+	stack    int
+}
+
+type sampleSum struct{ n, weight uint64 }
+
+func newFoldedStream(o *options, p *profile) *foldedStream {
+	s := &foldedStream{
+		Stream: stack.NewStream(), early: newFolder(o, nil, p.run),
+		events: map[record.ID]string{}, sums: map[sampleKey]*sampleSum{},
+	}
+	s.early.run.launcher = "" // its samples were left out then
+	p.streams = append(p.streams, s)
+	return s
+}
+
+// take takes the record that the reader is at.
+func (s *foldedStream) take(r *record.Reader, p *profile) error {
+	switch r.Type() {
+	case record.TypeFrame:
+		var f record.Frame
+		if r.Decode(&f) {
+			return s.AddFrame(&f)
+		}
+	case record.TypeStack:
+		var k record.Stack
+		if r.Decode(&k) {
+			return s.AddStack(&k)
+		}
+	case record.TypeEvent:
+		var e record.Event
+		if r.Decode(&e) {
+			s.events[e.ID] = e.Name
+		}
+	case record.TypeThread:
+		var t record.Thread
+		if r.Decode(&t) {
+			p.threads[t.TID] = t
+		}
+	case record.TypeSample:
+		var x record.Sample
+		if r.Decode(&x) {
+			return s.sample(&x)
+		}
+	}
+	return nil
+}
+
+func (s *foldedStream) sample(x *record.Sample) error {
+	number, ok := s.Number(x.Stack)
+	if !ok {
+		return fmt.Errorf("sample of stack %d, which was not defined", x.Stack)
+	}
+	if _, ok := s.events[x.Event]; !ok {
+		return fmt.Errorf("sample of event %d, which was not defined", x.Event)
+	}
+	if reason := s.early.early(&recording.Sample{PID: x.PID, TID: x.TID, CPU: x.CPU, TimeNS: x.TimeNS}); reason != "" {
+		s.early.in++
+		s.early.drop(reason, 1)
+		return nil
+	}
+	key := sampleKey{x.Event, x.TID, x.PID, number}
+	sum, ok := s.sums[key]
+	if !ok {
+		sum = &sampleSum{}
+		s.sums[key] = sum
+		s.order = append(s.order, key)
+	}
+	sum.n++
+	total, carry := bits.Add64(sum.weight, x.Weight, 0)
+	if carry != 0 {
+		total = math.MaxUint64
+	}
+	sum.weight = total
+	return nil
+}
+
+// foldAgain folds the samples of a profile that were folded before.
+func (a *app) foldAgain(p *profile) error {
+	b := a.newBatch(p.name, record.Stream{})
+	for _, s := range p.streams {
+		f := newFolder(a.opt, a.folded, noRun)
+		f.frames = s.Frames
+		f.totals = s.early.totals
+		for _, key := range s.order {
+			sum, thread := s.sums[key], p.threads[key.tid]
+			x := recording.Sample{
+				Event: s.events[key.event], Comm: thread.Name, TID: key.tid, PID: key.pid,
+				CPU: recording.None, TimeNS: recording.None, Weight: sum.weight, Stack: key.stack,
+			}
+			if x.PID == recording.None && thread.PID != nil {
+				x.PID = *thread.PID
+			}
+			if a.opt.samples {
+				x.Weight = sum.n
+			}
+			f.add(&x, sum.n)
+		}
+		b.totals.add(&f.totals)
+	}
+	return b.end()
+}
+
+// headerMeta makes a meta record of the header that perf script --header prints.
+func headerMeta(h map[string]string) *record.Meta {
+	m := &record.Meta{PerfVersion: h["perf version"]}
+	host := record.Host{Name: h["hostname"], Kernel: h["os release"]}
+	if name := h["cpudesc"]; name != "" {
+		host.CPU = &record.CPU{Name: name}
+		host.CPU.Vendor, _, _ = strings.Cut(h["cpuid"], ",")
+	}
+	fmt.Sscan(h["nrcpus online"], &host.NCPU)
+	if host != (record.Host{}) {
+		m.Host = &host
+	}
+	if m.Host == nil && m.PerfVersion == "" {
+		return nil
+	}
+	return m
+}
+
+func join(names []string) string { return strings.Join(names, ", ") }
+
+// lineOf returns the line that a reader is at, which ends its place.
+func lineOf(r *record.Reader) int {
+	place := r.Place()
+	n, _ := strconv.Atoi(place[strings.LastIndexByte(place, ':')+1:])
+	return n
+}

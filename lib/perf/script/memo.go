@@ -1,0 +1,155 @@
+package script
+
+import (
+	"bytes"
+	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// A lineMemo remembers what lines of call chains mean. A profile consists of some ten
+// thousand distinct ones, each printed thousands of times, and callers repeat: the line
+// that followed a line last time mostly follows it again, which a comparison shows without
+// looking for the end of the line or hashing it.
+type lineMemo struct {
+	seed  maphash.Seed
+	lines []memoLine // 0 stands for none
+	table []int32    // open addressing by hash
+	arena []byte     // free part of the chunk that texts are copied to
+	bytes int
+}
+
+// memoLine is a distinct line.
+type memoLine struct {
+	text   []byte // with its newline
+	hash   uint64
+	frame  int32   // the frame, or more when chain is set
+	next   int32   // the line that followed it last
+	chain  []int32 // inlined frames of one line, leaf first
+	source bool    // a source line: frame is the index of Reader.sources
+}
+
+const (
+	arenaChunk = 64 << 10
+	// Text whose lines never repeat gains nothing from being remembered: forget it all
+	// rather than grow with the input.
+	memoLines = 1 << 20
+	memoBytes = 128 << 20
+)
+
+func newLineMemo() *lineMemo {
+	return &lineMemo{seed: maphash.MakeSeed(), lines: make([]memoLine, 1, 1024), table: make([]int32, 4096)}
+}
+
+// find returns the number of a line, 0 if it is not there, and the line's hash.
+func (m *lineMemo) find(text []byte) (int32, uint64) {
+	h := maphash.Bytes(m.seed, text)
+	mask := uint64(len(m.table) - 1)
+	for i := h & mask; m.table[i] != 0; i = (i + 1) & mask {
+		l := &m.lines[m.table[i]]
+		if l.hash == h && bytes.Equal(l.text, text) {
+			return m.table[i], h
+		}
+	}
+	return 0, h
+}
+
+// full reports whether the memo should be forgotten before more is added. Numbers of
+// lines are void after that.
+func (m *lineMemo) full() bool { return len(m.lines) >= memoLines || m.bytes >= memoBytes }
+
+func (m *lineMemo) reset() {
+	m.lines = m.lines[:1]
+	m.lines[0] = memoLine{}
+	clear(m.table)
+	m.arena, m.bytes = nil, 0
+}
+
+// add remembers a line that find did not find, and returns its number.
+func (m *lineMemo) add(l memoLine) int32 {
+	if len(l.text) > cap(m.arena) {
+		m.arena = make([]byte, 0, max(arenaChunk, len(l.text)))
+	}
+	n := len(l.text)
+	m.bytes += n
+	l.text = append(m.arena[:0:n], l.text...)
+	m.arena = m.arena[n:n:cap(m.arena)]
+	m.lines = append(m.lines, l)
+	if 2*len(m.lines) > len(m.table) {
+		m.table = make([]int32, 2*len(m.table))
+		for i := 1; i < len(m.lines); i++ {
+			m.place(int32(i))
+		}
+	} else {
+		m.place(int32(len(m.lines) - 1))
+	}
+	return int32(len(m.lines) - 1)
+}
+
+func (m *lineMemo) place(n int32) {
+	mask := uint64(len(m.table) - 1)
+	i := m.lines[n].hash & mask
+	for m.table[i] != 0 {
+		i = (i + 1) & mask
+	}
+	m.table[i] = n
+}
+
+// A stackTable numbers the distinct sequences of frames from 1.
+type stackTable struct {
+	stacks [][]int32
+	hashes []uint64
+	table  []int32 // open addressing by hash
+	arena  []int32 // free part of the chunk that stacks are copied to
+}
+
+const stackChunk = 16 << 10
+
+func newStackTable() *stackTable {
+	return &stackTable{stacks: make([][]int32, 1), hashes: make([]uint64, 1), table: make([]int32, 4096)}
+}
+
+// mix adds a frame to the hash of the frames before it. Its key is a secret, for whoever
+// knows it can make stacks that collide.
+func mix(h uint64, frame int32) uint64 {
+	return (bits.RotateLeft64(h, 5) ^ uint64(frame)) * mixKey
+}
+
+var mixKey = rand.Uint64() | 1
+
+// number returns the number of a stack. hash is what [mix] makes of its frames.
+func (t *stackTable) number(frames []int32, hash uint64) int {
+	if len(frames) == 0 {
+		return 0
+	}
+	hash ^= hash >> 32
+	mask := uint64(len(t.table) - 1)
+	i := hash & mask
+	for ; t.table[i] != 0; i = (i + 1) & mask {
+		n := t.table[i]
+		if t.hashes[n] == hash && slices.Equal(t.stacks[n], frames) {
+			return int(n)
+		}
+	}
+	n := len(frames)
+	if n > cap(t.arena) {
+		t.arena = make([]int32, 0, max(stackChunk, n))
+	}
+	t.stacks = append(t.stacks, append(t.arena[:0:n], frames...))
+	t.arena = t.arena[n:n:cap(t.arena)]
+	t.hashes = append(t.hashes, hash)
+	t.table[i] = int32(len(t.stacks) - 1)
+	if 2*len(t.stacks) > len(t.table) {
+		t.table = make([]int32, 2*len(t.table))
+		mask = uint64(len(t.table) - 1)
+		for n := 1; n < len(t.stacks); n++ {
+			i := t.hashes[n] & mask
+			for t.table[i] != 0 {
+				i = (i + 1) & mask
+			}
+			t.table[i] = int32(n)
+		}
+	}
+	return len(t.stacks) - 1
+}
