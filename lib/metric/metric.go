@@ -140,7 +140,8 @@ func (s *scope) inMode(f *Formula, e *expression, mode string) record.Metric {
 		value, name := s.operand(operand, mode)
 		names[operand] = name
 		if value.Missing != "" {
-			if m.Missing == "" || m.Missing == record.CauseDisabled {
+			// Of the run the cause that helps is told, of a thread only what was asked for.
+			if m.Missing == "" || (m.Missing == record.CauseDisabled) == (s.name == whole) {
 				m.Missing = value.Missing
 			}
 			continue
@@ -186,8 +187,11 @@ func (s *scope) operand(name, mode string) (Value, string) {
 		modes = []string{"", "u", "k"}
 	}
 	missing := Value{Missing: record.CauseDisabled}
-	if slices.Contains(e.Unmapped, s.run.Vendor()) {
-		missing.Missing = record.CauseEventUnsupported // and therefore not asked for
+	if slices.Contains(e.Unmapped, s.run.Vendor()) { // and therefore not asked for
+		missing.Missing = record.CauseEventUnsupported
+		if v, _, ok := s.run.count(whole, "cycles", ""); ok && v.Missing == record.CauseNoPMU {
+			missing = v
+		}
 	}
 	for _, mode := range modes {
 		v, called, ok := s.run.count(s.name, name, mode)

@@ -192,6 +192,10 @@ func TestMissing(t *testing.T) {
 			record.CauseEventUnsupported, "LLC-load-misses: " + Words(record.CauseEventUnsupported), 0,
 		},
 		{
+			"in vain for want of a PMU", lost(counters(event.AMD, nil), "cycles", record.CauseNoPMU), "llc_miss_rate",
+			record.CauseNoPMU, "LLC-load-misses: " + Words(record.CauseNoPMU), 0,
+		},
+		{
 			"user mode cycles are no clock", counters("", map[string]float64{"cycles:u": 1e9, "task-clock:u": 1e9}), "frequency_hz",
 			record.CausePerfEventParanoid, "cycles: " + Words(record.CausePerfEventParanoid), 1,
 		},
@@ -321,8 +325,8 @@ func TestPeakRSS(t *testing.T) {
 		r.AddRSS(&x)
 	}
 	check(t, find(t, r, "all", "peak_rss_bytes"), 300, "rss.peak_bytes", record.Count)
-	if _, at, n := r.Peak(); at != 20 || n != 3 {
-		t.Errorf("peak at %d of %d readings", at, n)
+	if p, ok := r.Peak(); !ok || p != (Peak{PID: 5, Bytes: 300, TimeNS: 20, FirstNS: 10, Readings: 3}) {
+		t.Errorf("peak %+v", p)
 	}
 	r.AddMeta(&record.Meta{Target: &record.Target{PID: record.Int(6)}})
 	check(t, find(t, r, "all", "peak_rss_bytes"), 900, "rss.peak_bytes", record.Count)

@@ -21,7 +21,7 @@ type Run struct {
 
 	counts      map[countKey]map[string]Value // by what the parts of the machine are called; see add
 	intervalEnd int64
-	rss         map[int64]*peak
+	rss         map[int64]*Peak
 	firstPID    int64
 	events      []*Samples
 	ids         map[record.ID]*Samples // of the open stream
@@ -42,8 +42,13 @@ type Samples struct {
 	LastNS  int64
 }
 
-type peak struct {
-	bytes, timeNS, readings int64
+// Peak is the largest resident set of a process.
+type Peak struct {
+	PID      int64
+	Bytes    int64
+	TimeNS   int64 // when it was read
+	FirstNS  int64 // when the first reading was
+	Readings int64
 }
 
 // Vendor returns the vendor of the processor that was profiled.
@@ -197,32 +202,32 @@ func (r *Run) SetIntervalEnd(ns int64) { r.intervalEnd = max(r.intervalEnd, ns) 
 // AddRSS adds a reading of a resident set.
 func (r *Run) AddRSS(rss *record.RSS) {
 	if r.rss == nil {
-		r.rss = map[int64]*peak{}
+		r.rss = map[int64]*Peak{}
 		r.firstPID = rss.PID
 	}
 	p := r.rss[rss.PID]
 	if p == nil {
-		p = &peak{}
+		p = &Peak{PID: rss.PID, FirstNS: rss.TimeNS, Bytes: -1}
 		r.rss[rss.PID] = p
 	}
-	p.readings++
-	if p.readings == 1 || rss.Bytes > p.bytes {
-		p.bytes, p.timeNS = rss.Bytes, rss.TimeNS
+	p.Readings++
+	if rss.Bytes > p.Bytes {
+		p.Bytes, p.TimeNS = rss.Bytes, rss.TimeNS
 	}
 }
 
-// Peak returns the largest resident set of the target's own process, when it was read, and
-// how many readings there are. Without a target's pid the process that was read first counts
-// as the target.
-func (r *Run) Peak() (bytes, timeNS, readings int64) {
+// Peak returns the largest resident set of the target's own process, with its readings. ok is
+// false if there are none. Without a target's pid the process that was read first counts as
+// the target.
+func (r *Run) Peak() (p Peak, ok bool) {
 	pid := r.firstPID
 	if t := r.Meta.Target; t != nil && t.PID != nil {
 		pid = *t.PID
 	}
 	if p := r.rss[pid]; p != nil {
-		return p.bytes, p.timeNS, p.readings
+		return *p, true
 	}
-	return 0, 0, 0
+	return Peak{}, false
 }
 
 // BeginStream forgets the ids of the stream before.
@@ -244,8 +249,8 @@ func (r *Run) AddEvent(e *record.Event) {
 	s.Kind = record.Kind(cmp.Or(string(s.Kind), string(event.KindOf(e.Name))))
 }
 
-// AddSample adds a sample of the open stream.
-func (r *Run) AddSample(x *record.Sample) {
+// AddSample adds a sample of the open stream, and returns the samples of its event so far.
+func (r *Run) AddSample(x *record.Sample) *Samples {
 	s := r.ids[x.Event]
 	if s == nil { // the event was dropped, or stands behind its samples
 		r.AddEvent(&record.Event{ID: x.Event})
@@ -262,6 +267,7 @@ func (r *Run) AddSample(x *record.Sample) {
 		}
 		s.LastNS = max(s.LastNS, x.TimeNS)
 	}
+	return s
 }
 
 // Sampled returns the event that tells where time was spent: of the events for that the one
@@ -310,8 +316,8 @@ func (r *Run) fact(name, scope string) (v Value, ok bool) {
 	case "interval.end_ns":
 		return present(r.intervalEnd, r.intervalEnd > 0)
 	case "rss.peak_bytes":
-		bytes, _, readings := r.Peak()
-		return present(bytes, readings > 0 && scope == whole)
+		p, ok := r.Peak()
+		return present(p.Bytes, ok && scope == whole)
 	case "samples.count", "samples.weight":
 		switch {
 		case s == nil || scope != whole:

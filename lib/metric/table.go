@@ -107,11 +107,11 @@ var Table = []Formula{
 		},
 	},
 	{
-		Name: "stalled_frontend_fraction", Unit: "ratio", Label: "Cycles stalled, front end", PerThread: true,
+		Name: "stalled_frontend_fraction", Unit: "ratio", Label: "Front-end stall cycles", PerThread: true,
 		Ways: []Way{{Expr: "stalled-cycles-frontend / cycles", Note: "a share of cycles, not of slots", Source: perfStat}},
 	},
 	{
-		Name: "stalled_backend_fraction", Unit: "ratio", Label: "Cycles stalled, back end", PerThread: true,
+		Name: "stalled_backend_fraction", Unit: "ratio", Label: "Back-end stall cycles", PerThread: true,
 		Ways: []Way{{Expr: "stalled-cycles-backend / cycles", Note: "a share of cycles, not of slots", Source: perfStat}},
 	},
 	{
