@@ -243,6 +243,37 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// perf must leave the CPU to a target that sleeps. (6.1 spins when a thread that it was
+// attached to has ended, so it is attached to one that does not.)
+func TestPerfIsIdle(t *testing.T) {
+	needPerf(t)
+	ready := filepath.Join(t.TempDir(), "ready")
+	c := start(t, "--", "target", "signals", ready, "900")
+	await(t, ready)
+	time.Sleep(100 * time.Millisecond)
+	used := func() (ticks int) {
+		for _, path := range alive(t, c.tmp) {
+			pid, _, _ := strings.Cut(strings.TrimPrefix(path, "/proc/"), "/")
+			stat, err := os.ReadFile("/proc/" + pid + "/stat")
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields := strings.Fields(string(stat))
+			for _, field := range fields[13:15] { // utime, stime
+				n, _ := strconv.Atoi(field)
+				ticks += n
+			}
+		}
+		return ticks
+	}
+	before := used()
+	time.Sleep(500 * time.Millisecond)
+	if ticks := used() - before; before == 0 || ticks > 10 {
+		t.Errorf("perf used %d0 ms of 500 ms", ticks)
+	}
+	c.finish()
+}
+
 // A daemon that the target leaves behind holds up nobody.
 func TestDaemon(t *testing.T) {
 	needPerf(t)
@@ -314,11 +345,12 @@ func TestPerfRecordFails(t *testing.T) {
 		{"permission", `echo "Access to performance monitoring and observability operations is limited." >&2; echo "perf_event_paranoid setting is 4" >&2; exit 255`, record.CausePerfEventParanoid, "sysctl kernel.perf_event_paranoid"},
 		{"old", "echo \"  Error: unknown option \\`control'\" >&2; exit 129", record.CausePerfRecordFailed, "perf 5.10"},
 		{"silent", "exit 1", record.CausePerfRecordFailed, "exited with status 1"},
+		{"full disk", `ulimit -f 10; exec "$REAL" "$@"`, record.CausePerfRecordFailed, "samples are missing"},
 		{"crash", "kill -SEGV $$", record.CausePerfRecordFailed, "SIGSEGV"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			standIn(t, "record) "+test.record+` ;; *) exec "$REAL" "$@" ;;`)
-			c := start(t, "--", "target", "exit", "3")
+			c := start(t, "--", "sh", "-c", "target spin 100; exit 3")
 			if status := c.finish(); status != 3 {
 				t.Errorf("exit status %d", status)
 			}
@@ -334,6 +366,30 @@ func TestPerfRecordFails(t *testing.T) {
 			}
 			if p.counters["task-clock"].Value == nil || len(p.metas) != 2 {
 				t.Errorf("counters %+v", p.counters)
+			}
+		})
+	}
+}
+
+// perf refuses something that can be done without: it is done without.
+func TestLadder(t *testing.T) {
+	needPerf(t)
+	for _, test := range []struct {
+		name, callgraph, refused, complaint, says string
+	}{
+		{"buffers", "fp", `*" -m 16 "*) false ;; *`, "Permission error mapping pages.", "smaller buffers"},
+		{"build ids", "fp", `*--buildid-mmap*`, "  Error: unknown option \\`buildid-mmap'", ""},
+		{"lbr", "lbr", `*"--call-graph lbr"*`, "PMU Hardware or event type doesn't support branch stack sampling.", "by frame pointers"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			standIn(t, `record) case " $* " in `+test.refused+`) echo "`+test.complaint+`" >&2; exit 255 ;; esac; exec "$REAL" "$@" ;; *) exec "$REAL" "$@" ;;`)
+			c := start(t, "--callgraph", test.callgraph, "--", "target", "exit", "0")
+			if status := c.finish(); status != 0 || !strings.Contains(c.stderr.String(), test.says) {
+				t.Errorf("exit status %d, stderr does not say %q", status, test.says)
+			}
+			p := readProfile(t, c.stdout.Bytes())
+			if p.end == nil || !p.end.Complete {
+				t.Errorf("end %+v", p.end)
 			}
 		})
 	}

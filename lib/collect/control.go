@@ -183,6 +183,14 @@ func (c *controlled) failure() error {
 	return errors.New(how)
 }
 
+// fix returns what to do about what perf complains of, if that is known.
+func (c *controlled) fix() string {
+	if strings.Contains(c.stderr.String(), "No space left on device") {
+		return "set TMPDIR to a directory on a disk with room"
+	}
+	return ""
+}
+
 // complaint returns the first line of perf's stderr that is not routine.
 func (c *controlled) complaint() string {
 	for line := range strings.Lines(c.stderr.String()) {

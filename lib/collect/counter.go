@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ type counter struct {
 func (r *run) startCounter(ctx context.Context) *counter {
 	path := r.file("perf-stat.csv")
 	args := append([]string{"stat"}, controlArgs...)
-	args = append(args, "-x", ";", "-o", path, "-p", strconv.Itoa(r.launcher.process.Pid), "-e", strings.Join(eventNames(r.events()), ","))
+	args = append(args, "-x", ";", "-o", path, "-t", strconv.Itoa(r.launcher.process.Pid), "-e", strings.Join(eventNames(r.events()), ","))
 	c, err := startControlled(r.Perf, r.watcher, args...)
 	if err == nil {
 		if err = c.enable(ctx); err == nil {
@@ -54,11 +55,12 @@ func eventNames(events []event.Event) (names []string) {
 	return names
 }
 
-// readCounters reads what perf stat counted, one record per event that was asked for.
+// readCounters reads what perf stat counted: a record or, on hybrid processors, several for
+// each event that was asked for. The error completes "perf stat ...".
 func readCounters(path string, asked []event.Event) ([]record.Counter, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("left no counts: %w", err)
 	}
 	defer file.Close()
 	var counters []record.Counter
@@ -70,8 +72,16 @@ func readCounters(path string, asked []event.Event) ([]record.Counter, error) {
 		c.Event, c.Expression = event.Base(c.Event), c.Event
 		counters = append(counters, c)
 	}
+	if err := counts.Err(); err != nil {
+		return counters, fmt.Errorf("left a file that cannot be read: %w", err)
+	}
+	for _, e := range asked {
+		if !slices.ContainsFunc(counters, func(c record.Counter) bool { return c.Event == e.Name }) {
+			return counters, fmt.Errorf("says nothing about %s", e.Name)
+		}
+	}
 	hidePMU(counters, asked)
-	return counters, counts.Err()
+	return counters, nil
 }
 
 // hidePMU gives hardware events the better reason if not one of them is supported.

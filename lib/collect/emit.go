@@ -112,10 +112,12 @@ func (e *emitter) counters(state *os.ProcessState) {
 	var counters []record.Counter
 	if c := e.counter; c != nil {
 		var err error
-		if counters, err = readCounters(c.path, e.events()); err != nil {
-			e.missing(record.CauseEventNotCounted, "counters are missing: "+err.Error(), "")
-		} else if err := c.failure(); err != nil {
-			e.missing(record.CauseEventNotCounted, "counters are missing: perf stat "+err.Error(), "")
+		counters, err = readCounters(c.path, e.events())
+		if err == nil {
+			err = c.failure()
+		}
+		if err != nil {
+			e.missing(record.CauseEventNotCounted, "counters are missing: perf stat "+err.Error(), c.fix())
 		}
 	}
 	if usage, ok := usageSince(state, e.launcher.base); ok {
@@ -131,7 +133,9 @@ func (e *emitter) counters(state *os.ProcessState) {
 
 func (e *emitter) samples() {
 	if err := e.recorder.failure(); err != nil {
-		e.missing(record.CausePerfRecordFailed, "samples are missing: perf record "+err.Error(), "")
+		e.missing(record.CausePerfRecordFailed, "samples are missing: perf record "+err.Error(), e.recorder.fix())
+	} else if cut(e.recorder.path) {
+		e.missing(record.CausePerfRecordFailed, "samples are missing: perf.data was cut off: "+e.recorder.complaint(), e.recorder.fix())
 	}
 	e.dump(record.DumpPerfData, e.recorder.path)
 }
@@ -145,9 +149,6 @@ func (e *emitter) dump(of, path string) {
 		return
 	}
 	defer file.Close()
-	if of == record.DumpPerfData && cut(file) {
-		e.missing(record.CausePerfRecordFailed, "perf.data was cut off", "")
-	}
 	if err := record.WriteDump(e.w, of, file); err != nil && e.w.Flush() == nil {
 		e.missing(record.CauseTruncatedInput, "reading "+of+": "+err.Error(), "") // the reader failed, not the writer
 	}

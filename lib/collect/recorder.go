@@ -48,7 +48,7 @@ const smallBuffer = 16
 func (p plan) args(pid int, path string) []string {
 	args := append([]string{"record"}, controlArgs...)
 	args = append(
-		args, "-p", strconv.Itoa(pid), "-o", path,
+		args, "-t", strconv.Itoa(pid), "--inherit", "-o", path,
 		"-k", "mono", "-e", p.event, "-F", strconv.Itoa(p.frequency), "--sample-cpu",
 		// Watching for BPF programs costs a second in the end: perf joins a thread that
 		// polls with this timeout (evlist__stop_sb_thread).
@@ -252,10 +252,15 @@ func refusalOf(c *controlled, err error) refusal {
 }
 
 // cut reports whether a file's header says that nothing was recorded, as that of a perf
-// that was killed does: it is written last.
-func cut(file io.ReaderAt) bool {
+// that could not finish does: it is written last.
+func cut(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
 	var header [56]byte // struct perf_file_header: magic, size, attr_size, attrs, data {offset, size}
-	if _, err := file.ReadAt(header[:], 0); err != nil {
+	if _, err := io.ReadFull(file, header[:]); err != nil {
 		return true
 	}
 	return binary.NativeEndian.Uint64(header[48:]) == 0

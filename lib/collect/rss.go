@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -25,10 +24,9 @@ const childrenShare = 50
 // rssSampler reads the resident set size of a process and of its descendants: the second
 // field of /proc/PID/statm, the number that top shows.
 type rssSampler struct {
-	root     int
 	pageSize int64
-	procs    map[int]*os.File // statm of everyone who is alive
-	order    []int            // pids as found, the root first
+	procs    []*process // who is alive, the root first
+	known    map[int]bool
 	buf      []byte
 	quit     chan struct{}
 	finished chan struct{}
@@ -37,19 +35,30 @@ type rssSampler struct {
 	readings []record.RSS
 }
 
-// startRSS starts reading.
-func startRSS(root int) *rssSampler {
+// process is one that is read. Its files stay open: reading them again is far cheaper than
+// opening them, and they never show another process that got the same pid.
+type process struct {
+	pid      int
+	statm    *os.File
+	children *os.File // of its main thread
+	tasks    string   // directory of its threads
+}
+
+// newRSS returns a sampler that does not read yet.
+func newRSS(root int) *rssSampler {
 	s := &rssSampler{
-		root:     root,
 		pageSize: int64(os.Getpagesize()),
-		procs:    map[int]*os.File{},
-		buf:      make([]byte, 256),
+		known:    map[int]bool{},
+		buf:      make([]byte, 4096),
 		quit:     make(chan struct{}),
 		finished: make(chan struct{}),
 	}
-	go s.run()
+	s.add(root)
 	return s
 }
+
+// start starts reading.
+func (s *rssSampler) start() { go s.run() }
 
 // stop ends the reading.
 func (s *rssSampler) stop() {
@@ -69,24 +78,24 @@ func (s *rssSampler) take() []record.RSS {
 func (s *rssSampler) run() {
 	defer close(s.finished)
 	defer func() {
-		for _, file := range s.procs {
-			file.Close()
+		for _, p := range s.procs {
+			p.close()
 		}
 	}()
 	tick := time.NewTicker(rssPeriod) // it skips beats that we are late for, and does not drift
 	defer tick.Stop()
-	s.add(s.root)
-	var children time.Time // when they are due
-	for {
-		s.read(s.root)
-		if start := time.Now(); !start.Before(children) {
-			s.find(s.root)
-			for _, pid := range slices.Clone(s.order) {
-				if pid != s.root {
-					s.read(pid)
-				}
+	var due time.Time // of the descendants
+	for len(s.procs) > 0 {
+		s.read(s.procs[0])
+		if start := time.Now(); !start.Before(due) {
+			for i := 0; i < len(s.procs); i++ { // it grows meanwhile
+				s.find(s.procs[i])
 			}
-			children = start.Add(childrenShare * time.Since(start))
+			for _, p := range s.procs[1:] {
+				s.read(p)
+			}
+			s.procs = slices.DeleteFunc(s.procs, s.forget)
+			due = start.Add(childrenShare * time.Since(start))
 		}
 		select {
 		case <-tick.C:
@@ -94,50 +103,93 @@ func (s *rssSampler) run() {
 			return
 		}
 	}
+	<-s.quit
 }
 
+// add begins to read a process, unless it has ended.
 func (s *rssSampler) add(pid int) {
-	file, err := os.Open(fmt.Sprintf("/proc/%d/statm", pid))
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	statm, err := os.Open(dir + "statm")
+	if err != nil {
+		return
+	}
+	children, err := os.Open(dir + "task/" + strconv.Itoa(pid) + "/children")
+	if err != nil { // it has just ended, or this kernel has no such file
+		children = nil
+	}
+	s.known[pid] = true
+	s.procs = append(s.procs, &process{pid, statm, children, dir + "task"})
+}
+
+// close closes the files of a process.
+func (p *process) close() {
+	p.statm.Close()
+	if p.children != nil {
+		p.children.Close()
+	}
+	p.statm = nil
+}
+
+// forget reports whether a process has ended, and forgets it if so.
+func (s *rssSampler) forget(p *process) bool {
+	if p.statm == nil {
+		delete(s.known, p.pid)
+	}
+	return p.statm == nil
+}
+
+// find adds the children of a process that are not known yet.
+func (s *rssSampler) find(p *process) {
+	if p.statm == nil || p.children == nil {
+		return
+	}
+	s.addAll(p.children)
+	// The directory of the threads has two links and one for each of them: proc_task_getattr.
+	var stat syscall.Stat_t
+	if syscall.Stat(p.tasks, &stat) != nil || stat.Nlink <= 3 {
+		return
+	}
+	threads, err := os.ReadDir(p.tasks)
 	if err != nil {
 		return // it has ended
 	}
-	s.procs[pid] = file
-	s.order = append(s.order, pid)
-}
-
-// find adds the descendants of a process that are not known yet.
-func (s *rssSampler) find(pid int) {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // only a bad pattern fails
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for _, field := range bytes.Fields(text) {
-			child, err := strconv.Atoi(string(field))
-			if err != nil {
-				continue
-			}
-			if s.procs[child] == nil {
-				s.add(child)
-			}
-			s.find(child)
+	for _, thread := range threads {
+		if children, err := os.Open(p.tasks + "/" + thread.Name() + "/children"); err == nil {
+			s.addAll(children)
+			children.Close()
 		}
 	}
 }
 
-// read takes one reading. A process that has ended is forgotten; one that is a zombie, or
-// is just becoming something else, has no memory and no reading.
-func (s *rssSampler) read(pid int) {
-	file := s.procs[pid]
-	if file == nil {
+// addAll adds the processes that a children file lists.
+func (s *rssSampler) addAll(list *os.File) {
+	for offset := int64(0); ; {
+		n, err := syscall.Pread(int(list.Fd()), s.buf, offset)
+		if err != nil || n == 0 {
+			return
+		}
+		fields := s.buf[:n]
+		if n == len(s.buf) { // read on behind the last whole number
+			fields = fields[:bytes.LastIndexByte(fields, ' ')+1]
+		}
+		offset += int64(len(fields))
+		for field := range bytes.FieldsSeq(fields) {
+			if pid, err := strconv.Atoi(string(field)); err == nil && !s.known[pid] {
+				s.add(pid)
+			}
+		}
+	}
+}
+
+// read takes one reading. A process that is a zombie, or is just becoming something else,
+// has no memory and no reading.
+func (s *rssSampler) read(p *process) {
+	if p.statm == nil {
 		return
 	}
-	n, err := syscall.Pread(int(file.Fd()), s.buf, 0)
+	n, err := syscall.Pread(int(p.statm.Fd()), s.buf, 0)
 	if err != nil {
-		file.Close()
-		delete(s.procs, pid)
-		s.order = slices.DeleteFunc(s.order, func(p int) bool { return p == pid })
+		p.close() // it has ended
 		return
 	}
 	pages, ok := residentPages(s.buf[:n])
@@ -145,7 +197,7 @@ func (s *rssSampler) read(pid int) {
 		return
 	}
 	s.mu.Lock()
-	s.readings = append(s.readings, record.RSS{PID: int64(pid), TimeNS: now(), Bytes: pages * s.pageSize})
+	s.readings = append(s.readings, record.RSS{PID: int64(p.pid), TimeNS: now(), Bytes: pages * s.pageSize})
 	s.mu.Unlock()
 }
 

@@ -115,7 +115,8 @@ func Run(w *record.Writer, o Options) (*Outcome, error) {
 		return nil, startError(o.Command[0], err)
 	}
 	if r.RSS {
-		r.rss = startRSS(r.launcher.process.Pid)
+		r.rss = newRSS(r.launcher.process.Pid)
+		r.rss.start()
 	}
 	out := r.begin(w, start)
 	state := <-ended
