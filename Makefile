@@ -19,7 +19,7 @@ bash_scripts := scripts/vperf scripts/setup .ci/run examples/check/check.sh
 
 # packages 1: the packages whose tests may record with perf; 0: the others.
 packages = $$($(GO) list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
-	awk '($$0 ~ / vperf\/lib\/internal\/perftest |^vperf\/(cmd|scripts)[ \/]/) == $(1) { print $$1 }')
+	awk '($$0 ~ / vperf\/lib\/perf\/perftest /) == $(1) { print $$1 }')
 
 .PHONY: help
 help: ## show this list

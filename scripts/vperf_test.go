@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"vperf/lib/perf/perftest"
 )
 
 // bin holds what `make install` puts into bin, and busy.
@@ -60,7 +62,7 @@ exec "$@"
 `
 
 func TestVperf(t *testing.T) {
-	lock(t)
+	perftest.NeedPerf(t)
 	testscript.RunT(sequential{t}, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
@@ -70,20 +72,6 @@ func TestVperf(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
 	})
-}
-
-// lock keeps other tests that record out until this one ends: the lock is that of lib/internal/perftest, which only lib may import.
-func lock(t *testing.T) {
-	t.Helper()
-	name := filepath.Join(os.TempDir(), fmt.Sprintf("vperf-test-%d.lock", os.Getuid()))
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { file.Close() })
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // status N COMMAND...: the command ends with just this status.
@@ -120,7 +108,7 @@ func (sequential) Verbose() bool { return testing.Verbose() }
 // TestInterrupt stops a run as a terminal does, with SIGINT for the whole group, and as kill does, with SIGTERM for vperf alone.
 // In both cases the target ends and the profile so far becomes a report.
 func TestInterrupt(t *testing.T) {
-	lock(t)
+	perftest.NeedPerf(t)
 	for _, test := range []struct {
 		name   string
 		signal syscall.Signal
