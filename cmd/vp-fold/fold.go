@@ -52,6 +52,12 @@ func (t *totals) drop(reason string, n uint64) {
 	t.dropped = append(t.dropped, dropCount{reason, n})
 }
 
+// leaveOut counts a sample that does not come out.
+func (t *totals) leaveOut(reason string) {
+	t.in++
+	t.drop(reason, 1)
+}
+
 func (t *totals) allDropped() (n uint64) {
 	for _, d := range t.dropped {
 		n += d.n
@@ -94,14 +100,19 @@ type folder struct {
 	origin   int64 // what --from and --to count from
 	launched bool  // the target's own name was seen
 
-	memos    map[string]*rootMemo
+	lastEvent string
+	wanted    bool // lastEvent is
+
+	interner frameMemo
+	roots    map[string]int
 	lastRoot string
-	lastMemo *rootMemo
+	lastID   int // of lastRoot; 0 before the first sample
+	memo     map[memoKey]shaped
 	scratch  []record.Frame
 }
 
-// rootMemo remembers what the stacks of a source became under one root.
-type rootMemo struct{ shaped []shaped }
+// memoKey is a root and a stack of the source: what they became is remembered.
+type memoKey struct{ root, stack int }
 
 type shaped struct {
 	stack record.ID
@@ -112,14 +123,14 @@ type shaped struct {
 type shapedState uint8
 
 const (
-	notSeen shapedState = iota
-	kept
-	unmatched  // --module or --function
-	kernelOnly // nothing is left of it
+	kept       shapedState = iota
+	unmatched              // --module or --function
+	kernelOnly             // nothing is left of it
 )
 
+// newFolder returns a folder for one recording of a run.
 func newFolder(o *options, s sink, run profiledRun) *folder {
-	return &folder{opt: o, sink: s, run: run, memos: map[string]*rootMemo{}}
+	return &folder{opt: o, sink: s, run: run, interner: frameMemo{Interner: s}, roots: map[string]int{}, memo: map[memoKey]shaped{}}
 }
 
 // fold reads src to its end.
@@ -133,8 +144,7 @@ func (f *folder) fold(src recording.Source) {
 	for !f.sink.failed() && src.Next() {
 		s := src.Sample()
 		if reason := f.early(s); reason != "" {
-			f.in++
-			f.drop(reason, 1)
+			f.leaveOut(reason)
 			continue
 		}
 		if f.opt.samples {
@@ -160,25 +170,26 @@ func (f *folder) add(s *recording.Sample, n uint64) {
 
 func (f *folder) take(s *recording.Sample, n uint64) (dropped string) {
 	o := f.opt
-	if !o.wantsEvent(s.Event) || !wants(o.tids, s.TID) || !wants(o.pids, s.PID) || !wants(o.comms, s.Comm) {
+	if s.Event != f.lastEvent {
+		f.lastEvent, f.wanted = s.Event, o.wantsEvent(s.Event)
+	}
+	if !f.wanted || !wants(o.tids, s.TID) || !wants(o.pids, s.PID) || !wants(o.comms, s.Comm) {
 		return "filtered"
 	}
 	root := f.sink.root(s)
-	if f.lastMemo == nil || root != f.lastRoot {
-		m, ok := f.memos[root]
+	if f.lastID == 0 || root != f.lastRoot {
+		id, ok := f.roots[root]
 		if !ok {
-			m = &rootMemo{}
-			f.memos[root] = m
+			id = len(f.roots) + 1
+			f.roots[root] = id
 		}
-		f.lastRoot, f.lastMemo = root, m
+		f.lastRoot, f.lastID = root, id
 	}
-	m := f.lastMemo
-	if s.Stack >= len(m.shaped) {
-		m.shaped = append(m.shaped, make([]shaped, s.Stack+1-len(m.shaped))...)
-	}
-	p := &m.shaped[s.Stack]
-	if p.state == notSeen {
-		*p = f.shape(s.Stack, root)
+	key := memoKey{f.lastID, s.Stack}
+	p, ok := f.memo[key]
+	if !ok {
+		p = f.shape(s.Stack, root)
+		f.memo[key] = p
 	}
 	switch p.state {
 	case unmatched:
@@ -238,11 +249,36 @@ func (f *folder) shape(number int, root string) shaped {
 	if root != "" {
 		base = f.sink.Stack(0, f.sink.Frame(record.Frame{Symbol: root}))
 	}
-	id, q := f.opt.shape.Add(f.sink, base, f.scratch)
+	id, q := f.opt.shape.Add(&f.interner, base, f.scratch)
 	if id == base && q.Frames > 0 {
 		return shaped{state: kernelOnly}
 	}
 	return shaped{id, kept, q}
+}
+
+// A frameMemo remembers the ids of a source's frames, so that a frame of ten thousand
+// stacks is hashed once. An inlined frame is not the same in every stack: it takes its
+// module from the function that holds it.
+type frameMemo struct {
+	stack.Interner
+	ids []record.ID // by the source's id
+}
+
+// memoFrames bounds the memo: the ids of a record stream may be any numbers.
+const memoFrames = 1 << 20
+
+// Frame returns the id of a frame, whose ID field is the source's.
+func (m *frameMemo) Frame(f record.Frame) record.ID {
+	if f.ID == 0 || f.ID >= memoFrames || f.Inlined {
+		return m.Interner.Frame(f)
+	}
+	if int(f.ID) >= len(m.ids) {
+		m.ids = append(m.ids, make([]record.ID, int(f.ID)+1-len(m.ids))...)
+	}
+	if m.ids[f.ID] == 0 {
+		m.ids[f.ID] = m.Interner.Frame(f)
+	}
+	return m.ids[f.ID]
 }
 
 // matches reports whether a stack passes --module and --function.

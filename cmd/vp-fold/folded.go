@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"vperf/lib/event"
 	"vperf/lib/perf/recording"
@@ -137,12 +136,4 @@ func rank(name, asked string) int {
 
 func (f *foldedSink) write(out io.Writer, e *foldedEvent) error {
 	return stack.WriteFolded(out, f.Table, e.weights, f.opt.naming)
-}
-
-func (f *foldedSink) eventNames() string {
-	var names []string
-	for _, e := range f.events {
-		names = append(names, e.name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -12,7 +12,6 @@ import (
 // quality sums up what the samples' stacks consist of, in samples.
 type quality struct {
 	samples    uint64
-	deep       uint64 // have more than one
 	cut        uint64
 	unresolved uint64
 	broken     uint64
@@ -27,7 +26,6 @@ func (q *quality) add(s *stack.Quality, n uint64) {
 		}
 	}
 	count(&q.samples, true)
-	count(&q.deep, s.Frames > 1)
 	count(&q.cut, s.Cut)
 	count(&q.unresolved, s.Unresolved)
 	count(&q.broken, s.Broken)
@@ -36,7 +34,6 @@ func (q *quality) add(s *stack.Quality, n uint64) {
 
 func (q *quality) sum(p *quality) {
 	q.samples += p.samples
-	q.deep += p.deep
 	q.cut += p.cut
 	q.unresolved += p.unresolved
 	q.broken += p.broken
@@ -78,7 +75,7 @@ func notices(t *totals, tally *recording.Tally, o *options, events []string) []r
 	}
 	q := &t.quality
 	share := func(n uint64) float64 { return float64(n) / float64(max(q.samples, 1)) }
-	if q.samples > 0 && q.deep == 0 {
+	if tally.Samples > 0 && tally.Deep == 0 {
 		say(record.Info, "", "perf record -g", "the recording has no call stacks, only the place of each sample")
 	}
 	if q.cut > 0 {
@@ -92,7 +89,7 @@ func notices(t *totals, tally *recording.Tally, o *options, events []string) []r
 		say(record.Warning, record.CauseSymbolsMissing, "keep the symbol tables of the programs (no strip), or install their debug symbols",
 			"%.0f %% of the samples were taken in functions without a symbol", 100*s)
 	}
-	if s := share(q.broken); s >= tellBroken && q.deep > 0 {
+	if s := share(q.broken); s >= tellBroken && tally.Deep > 0 {
 		say(record.Warning, record.CauseBrokenStacks, "compile with -fno-omit-frame-pointer, or record with --call-graph dwarf",
 			"%.0f %% of the stacks hold addresses outside of every module: the frames behind them are guesses", 100*s)
 	}

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -90,7 +90,7 @@ func newOptions(env *tool.Env) (*options, error) {
 	o.naming = stack.Naming{Mark: flags.Bool("mark"), Addresses: flags.Bool("addrs")}
 	for _, name := range env.Flags.LocalFlagNames() {
 		if slices.ContainsFunc(ownFlags, func(f cli.Flag) bool { return f.Names()[0] == name }) {
-			o.args = append(o.args, fmt.Sprintf("--%s=%v", name, flags.Value(name)))
+			o.args = append(o.args, "--"+name+"="+flags.String(name))
 		}
 	}
 	slices.Sort(o.args)
@@ -105,9 +105,20 @@ func (o *options) filtered() bool {
 
 func (o *options) timed() bool { return o.from > 0 || o.to != math.MaxInt64 }
 
-// wantsEvent reports whether --event names an event, with or without its modifiers.
+// wantsEvent reports whether --event names an event: as it is, without its modifiers, or
+// with "_" for punctuation, which file names and shells dislike.
 func (o *options) wantsEvent(name string) bool {
-	return o.event == "" || name == o.event || event.Base(name) == o.event
+	return o.event == "" || name == o.event || event.Base(name) == o.event || plain(name) == o.event
+}
+
+// plain replaces the punctuation in an event's name.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(":/=,", r) {
+			return '_'
+		}
+		return r
+	}, name)
 }
 
 func wants[T comparable](list []T, x T) bool { return list == nil || slices.Contains(list, x) }

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,13 +24,6 @@ import (
 // Version 1 of the format ("PERFFILE") has been gone since 2009.
 func isPerfData(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PERFILE2")) || bytes.HasPrefix(head, []byte("2ELIFREP"))
-}
-
-// A recordingFile is a recording that is read from a file. Close ends what reads it; its
-// error says why the samples may not be all there are.
-type recordingFile struct {
-	recording.Source
-	close func() error
 }
 
 // spool copies a recording into a file of its own: perf does not read perf.data from a
@@ -51,48 +44,71 @@ func spool(env *tool.Env, in io.Reader) (path string, err error) {
 	return file.Name(), err
 }
 
-// openPerfData starts to read a perf.data file. name stands in messages.
-func openPerfData(env *tool.Env, name, path string, o *options) (*recordingFile, error) {
-	p, err := perf.Find(env.Context)
+// perfScript reads a perf.data file through `perf script`, which it runs.
+type perfScript struct {
+	*script.Reader
+	cmd      *exec.Cmd
+	out      *os.File
+	messages tail
+}
+
+// A perfError is what perf says about a recording that it cannot read.
+type perfError struct {
+	text string
+	hint string
+}
+
+func (e *perfError) Error() string { return e.text }
+
+// openPerfData starts to read a perf.data file.
+func openPerfData(ctx context.Context, path string, o *options) (*perfScript, error) {
+	p, err := perf.Find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := outputFields(env.Context, p, path)
+	fields, err := outputFields(ctx, p, path)
 	if err != nil {
-		return nil, &tool.Error{Place: name, Text: "perf cannot read the recording: " + err.Error()}
+		return nil, err
 	}
 	// -f: a recording belongs to whoever made it, and root may read it all the same.
 	args := []string{"script", "-f", "-i", path, "--ns", "-F", fields}
 	if o.shape.NoInline {
 		args = append(args, "--no-inline")
 	}
-	cmd := p.Command(env.Context, args...)
-	var messages tail
-	cmd.Stderr = &messages
+	s := &perfScript{cmd: p.Command(ctx, args...)}
+	s.cmd.Stderr = &s.messages
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdout = in
+	s.out, s.cmd.Stdout = out, in
 	// perf writes in small blocks; a large pipe lets it run on while we work. Not every
 	// system allows that, and it works without.
 	unix.FcntlInt(in.Fd(), unix.F_SETPIPE_SZ, 1<<20)
-	err = cmd.Start()
+	err = s.cmd.Start()
 	in.Close()
 	if err != nil {
 		out.Close()
-		return nil, &tool.Error{Place: name, Text: "perf script does not start", Err: err}
+		return nil, err
 	}
-	reader := script.NewReader(out)
-	reader.Addresses = o.naming.Addresses
-	return &recordingFile{reader, func() error {
-		out.Close()
-		if err := cmd.Wait(); err != nil {
-			return &tool.Error{Place: name, Text: fmt.Sprintf("perf script failed (%v): %s", err, messages.last()), Hint: messages.rest(), Err: err}
+	s.Reader = script.NewReader(out)
+	s.Reader.Addresses = o.naming.Addresses
+	return s, nil
+}
+
+// Close ends perf. Its error says why the samples may not be all that there are.
+func (s *perfScript) Close() error {
+	ended := s.Reader.Ended()
+	s.out.Close() // perf ends by it if we did not read all
+	if err := s.cmd.Wait(); err != nil && ended {
+		return s.messages.failure("perf script", err)
+	}
+	for line := range bytes.Lines(s.messages.text) {
+		if n, ok := script.LostChunks(line); ok {
+			s.Tally().Add(recording.LostChunks, n, 0, string(bytes.TrimSpace(line)))
 		}
-		countLost(reader.Tally(), messages.text)
-		return nil
-	}}, nil
+	}
+	return nil
 }
 
 // outputFields returns what to ask perf script for: it refuses to print fields that the
@@ -103,10 +119,7 @@ func outputFields(ctx context.Context, p *perf.Perf, path string) (string, error
 	cmd.Stderr = &messages
 	list, err := cmd.Output()
 	if err != nil {
-		if text := messages.last(); text != "" {
-			return "", errors.New(text)
-		}
-		return "", err
+		return "", messages.failure("perf evlist", err)
 	}
 	fields := []string{"comm", "tid", "pid", "event", "ip", "sym", "dso", "period"}
 	for _, optional := range []struct{ bit, field string }{{"TIME", "time"}, {"CPU", "cpu"}} {
@@ -132,15 +145,6 @@ func allHave(list, bit string) bool {
 		found = true
 	}
 	return found
-}
-
-// countLost takes from perf's messages what it lost.
-func countLost(t *recording.Tally, messages []byte) {
-	for line := range bytes.Lines(messages) {
-		if n, ok := script.LostChunks(line); ok {
-			t.Add(recording.LostChunks, n, 0, string(bytes.TrimSpace(line)))
-		}
-	}
 }
 
 // cutShort reports whether a perf.data file was not finished: perf writes the size of the
@@ -181,23 +185,15 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last line, rest those before it, without blank ones.
-func (t *tail) last() string {
-	lines := t.lines()
-	if len(lines) == 0 {
-		return ""
+// failure makes an error of a command's exit and of its last words.
+func (t *tail) failure(command string, err error) error {
+	lines := strings.FieldsFunc(string(t.text), func(r rune) bool { return r == '\n' || r == '\r' })
+	e := &perfError{text: fmt.Sprintf("%s failed (%v)", command, err)}
+	if n := len(lines); n > 0 {
+		e.text += ": " + strings.TrimSpace(lines[n-1])
+		if n > 1 {
+			e.hint = "before that it said: " + strings.Join(lines[max(0, n-6):n-1], " / ")
+		}
 	}
-	return lines[len(lines)-1]
-}
-
-func (t *tail) rest() string {
-	lines := t.lines()
-	if len(lines) < 2 {
-		return ""
-	}
-	return "perf said before: " + strings.Join(lines[:len(lines)-1], " / ")
-}
-
-func (t *tail) lines() []string {
-	return strings.FieldsFunc(string(t.text), func(r rune) bool { return r == '\n' || r == '\r' })
+	return e
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"vperf/lib/perf/recording"
-	"vperf/lib/perf/script"
 	"vperf/lib/record"
 	"vperf/lib/stack"
 	"vperf/lib/tool"
@@ -46,9 +45,16 @@ func (a *app) records(in *tool.Input) error {
 	r := a.env.Reader(in)
 	var p *profile
 	var s *foldedStream
+	var w *record.Writer
+	if a.folded == nil {
+		var err error
+		if w, err = a.env.Records(); err != nil {
+			return err
+		}
+	}
 	for r.Next() {
-		if a.w != nil {
-			if err := a.w.Raw(r.Line()); err != nil {
+		if w != nil {
+			if err := w.Raw(r.Line()); err != nil {
 				return err
 			}
 		}
@@ -92,7 +98,7 @@ func (a *app) records(in *tool.Input) error {
 		p.closeDumps()
 	}
 	if err := r.Err(); err != nil {
-		a.env.Fail(&tool.Error{Place: in.Name, Text: "cannot be read to its end", Err: err, Cause: record.CauseTruncatedInput})
+		a.fail(&tool.Error{Place: in.Name, Text: "cannot be read to its end", Err: err, Cause: record.CauseTruncatedInput})
 	}
 	return nil
 }
@@ -190,7 +196,7 @@ func (p *profile) closeDumps() {
 }
 
 // foldProfile folds the recordings of a profile, or what was folded of it before.
-func (a *app) foldProfile(p *profile) error {
+func (a *app) foldProfile(p *profile, last bool) error {
 	switch {
 	case p.folded && a.folded != nil:
 		return a.foldAgain(p)
@@ -203,16 +209,19 @@ func (a *app) foldProfile(p *profile) error {
 	case len(p.dumps) == 0:
 		return nil
 	}
-	b := a.newBatch(p.name, record.Stream{By: a.env.By(), Profile: p.id, Clock: p.clock})
+	b := a.newBatch(p.name, record.Stream{Profile: p.id, Clock: p.clock})
 	for _, d := range p.dumps {
 		if d.err != nil {
 			return &tool.Error{Place: p.name, Text: "the recording cannot be unpacked", Err: d.err}
 		}
 		if d.cut {
-			b.tally.Cut = true
+			b.cause = record.CauseTruncatedInput
 		}
 		a.foldDump(b, d, p.run)
 		os.Remove(d.path) // early: the next one may be as large
+	}
+	if last {
+		return b.end(a.env.Problems()...)
 	}
 	return b.end()
 }
@@ -224,12 +233,11 @@ func (a *app) foldDump(b *batch, d *dumpFile, run profiledRun) {
 	}
 	file, err := os.Open(d.path)
 	if err != nil {
-		b.fail(err, record.CauseRunFailed)
+		b.fail(err)
 		return
 	}
-	r := script.NewReader(file)
-	r.Addresses = a.opt.naming.Addresses
-	b.read(&recordingFile{r, file.Close}, run)
+	defer file.Close()
+	b.read(a.newText(file), run)
 }
 
 // A foldedStream sums up the samples of one stream of an earlier vp-fold. The names of
@@ -292,17 +300,20 @@ func (s *foldedStream) take(r *record.Reader, p *profile) error {
 	return nil
 }
 
+const undefined = "undefined ids"
+
 func (s *foldedStream) sample(x *record.Sample) error {
 	number, ok := s.Number(x.Stack)
 	if !ok {
+		s.early.leaveOut(undefined)
 		return fmt.Errorf("sample of stack %d, which was not defined", x.Stack)
 	}
 	if _, ok := s.events[x.Event]; !ok {
+		s.early.leaveOut(undefined)
 		return fmt.Errorf("sample of event %d, which was not defined", x.Event)
 	}
 	if reason := s.early.early(&recording.Sample{PID: x.PID, TID: x.TID, CPU: x.CPU, TimeNS: x.TimeNS}); reason != "" {
-		s.early.in++
-		s.early.drop(reason, 1)
+		s.early.leaveOut(reason)
 		return nil
 	}
 	key := sampleKey{x.Event, x.TID, x.PID, number}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"vperf/lib/perf"
 	"vperf/lib/perf/recording"
 	"vperf/lib/perf/script"
 	"vperf/lib/record"
@@ -16,15 +17,13 @@ import (
 
 // app is one run of the command.
 type app struct {
-	env *tool.Env
-	opt *options
-
-	w      *record.Writer // for --format ndjson
-	folded *foldedSink    // for --format folded
-
-	profiles []*profile // of the record streams of all inputs, in order
+	env      *tool.Env
+	opt      *options
+	folded   *foldedSink // for --format folded, else nil
+	profiles []*profile  // of the record streams of all inputs, in order
 	total    totals
 	passed   bool // samples went through that were folded before
+	failed   bool // something was reported with Fail
 }
 
 func run(env *tool.Env) error {
@@ -35,38 +34,47 @@ func run(env *tool.Env) error {
 	a := &app{env: env, opt: opt}
 	if env.Format == "folded" {
 		a.folded = newFoldedSink(opt)
-	} else if a.w, err = env.Records(); err != nil {
-		return err
 	}
 	if err := env.EachInput(a.input); err != nil {
 		return err
 	}
-	for _, p := range a.profiles {
-		if err := a.foldProfile(p); err != nil {
+	for i, p := range a.profiles {
+		if err := a.foldProfile(p, i == len(a.profiles)-1); err != nil {
 			return err
 		}
 	}
 	return a.finish()
 }
 
-// input folds one input. What it is shows in its first bytes.
+// input folds one input, or reads it as far as it can be folded when all are known. What
+// it is shows in its first bytes.
 func (a *app) input(in *tool.Input) error {
 	head, err := in.Reader.Peek(512)
 	switch {
-	case len(head) == 0 && err != nil && !errors.Is(err, io.EOF):
-		a.env.Fail(&tool.Error{Place: in.Name, Text: "cannot be read", Err: err})
+	case len(head) == 0 && errors.Is(err, io.EOF):
+		a.fail(&tool.Error{Place: in.Name, Text: "is empty", Hint: "what made it may have failed: look at its messages", Cause: record.CauseNoSamples})
+		return nil
+	case len(head) == 0:
+		a.fail(&tool.Error{Place: in.Name, Text: "cannot be read", Err: err})
 		return nil
 	case isPerfData(head):
 		return a.perfData(in)
 	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(`{"`)):
 		return a.records(in)
 	}
-	r := script.NewReader(in.Reader)
-	r.Addresses = a.opt.naming.Addresses
-	b := a.newBatch(in.Name, record.Stream{By: a.env.By()})
-	b.header(func() *record.Meta { return headerMeta(r.Header()) })
-	b.read(&recordingFile{r, func() error { return nil }}, noRun)
+	r := a.newText(in.Reader)
+	b := a.newBatch(in.Name, record.Stream{})
+	if b.stream != nil {
+		b.stream.meta = func() *record.Meta { return headerMeta(r.Header()) }
+	}
+	b.read(r, noRun)
 	return b.end()
+}
+
+func (a *app) newText(in io.Reader) *script.Reader {
+	r := script.NewReader(in)
+	r.Addresses = a.opt.naming.Addresses
+	return r
 }
 
 // perfData folds a perf.data file.
@@ -75,10 +83,10 @@ func (a *app) perfData(in *tool.Input) error {
 	if !startsLikePerfData(path) { // a pipe, or compressed
 		var err error
 		if path, err = spool(a.env, in.Reader); err != nil {
-			return err
+			return &tool.Error{Place: in.Name, Text: "cannot be copied to a file for perf: " + err.Error(), Err: err}
 		}
 	}
-	b := a.newBatch(in.Name, record.Stream{By: a.env.By()})
+	b := a.newBatch(in.Name, record.Stream{})
 	b.perfData(path, noRun)
 	return b.end()
 }
@@ -93,34 +101,33 @@ func startsLikePerfData(path string) bool {
 	}
 	defer file.Close()
 	head := make([]byte, 8)
-	n, _ := file.Read(head)
+	n, _ := io.ReadFull(file, head)
 	return isPerfData(head[:n])
+}
+
+func (a *app) fail(err error) {
+	a.env.Fail(err)
+	a.failed = true
 }
 
 // A batch is what makes up one stream: the recordings of one profile.
 type batch struct {
 	app    *app
-	name   string // of the input, for messages
-	stream *streamSink
+	name   string      // of the input, for messages
+	stream *streamSink // for --format ndjson, else nil
 	totals
 	tally  recording.Tally
 	cause  record.Cause // why it is not complete
-	failed bool         // something was reported
+	failed bool         // and that was reported
 }
 
 func (a *app) newBatch(name string, begin record.Stream) *batch {
 	b := &batch{app: a, name: name}
-	if a.w != nil {
-		b.stream = newStreamSink(a.w, a.opt, begin)
+	if a.folded == nil {
+		begin.By = a.env.By()
+		b.stream = newStreamSink(a.env.Records, a.opt, begin)
 	}
 	return b
-}
-
-// header gives the batch a meta record, made when the first sample was read.
-func (b *batch) header(meta func() *record.Meta) {
-	if b.stream != nil {
-		b.stream.meta = meta
-	}
 }
 
 func (b *batch) sink() sink {
@@ -132,77 +139,78 @@ func (b *batch) sink() sink {
 
 // perfData reads a perf.data file into the batch.
 func (b *batch) perfData(path string, run profiledRun) {
-	src, err := openPerfData(b.app.env, b.name, path, b.app.opt)
-	if err != nil {
-		b.fail(err, record.CauseRunFailed)
-		return
-	}
+	a := b.app
 	if cutShort(path) {
-		b.tally.Cut = true
 		b.cause = record.CauseTruncatedInput
-		b.app.env.Warn(b.name, "the recording is cut: perf was killed, or the file was not copied whole", "")
+		a.env.Warn(b.name, "the recording is cut: perf record was killed, or the file was not copied whole", "")
+	}
+	src, err := openPerfData(a.env.Context, path, a.opt)
+	if err != nil {
+		b.fail(err)
+		return
 	}
 	b.read(src, run)
 }
 
-// read reads a recording into the batch.
-func (b *batch) read(src *recordingFile, run profiledRun) {
+// read reads a recording into the batch, and closes it if it can be closed.
+func (b *batch) read(src recording.Source, run profiledRun) {
 	f := newFolder(b.app.opt, b.sink(), run)
 	f.fold(src)
 	err := src.Err()
-	if closeErr := src.close(); err == nil {
-		err = closeErr
+	if c, ok := src.(io.Closer); ok {
+		if closeErr := c.Close(); err == nil {
+			err = closeErr
+		}
 	}
 	b.totals.add(&f.totals)
 	b.tally.Merge(src.Tally())
-	switch {
-	case err != nil:
-		b.fail(describe(b.name, err), record.CauseBadInput)
-	case b.tally.Cut:
+	if src.Tally().Cut {
 		b.cause = record.CauseTruncatedInput
 	}
+	if err != nil {
+		b.fail(err)
+	}
 }
 
-func (b *batch) fail(err error, cause record.Cause) {
-	b.app.env.Fail(err)
-	b.failed = true
-	b.cause = cause
-}
-
-// describe says what is wrong with an input that is no recording.
-func describe(name string, err error) error {
-	hint := ""
+// fail reports an error in the batch's input, with what can be done about it.
+func (b *batch) fail(err error) {
+	e := &tool.Error{Place: b.name, Text: err.Error(), Err: err}
+	b.cause = record.CauseBadInput
+	var missing *perf.NotFound
+	var failed *perfError
 	switch {
+	case errors.As(err, &missing):
+		b.cause = record.CausePerfMissing
+		e.Place, e.Hint = "", missing.Hint()
+	case errors.As(err, &failed):
+		b.cause = record.CauseRunFailed
+		e.Hint = failed.hint
 	case errors.Is(err, script.ErrUTF16):
-		hint = "iconv -f utf-16 -t utf-8 FILE | vp-fold"
+		e.Hint = "iconv -f utf-16 -t utf-8 FILE | vp-fold"
 	case errors.Is(err, script.ErrFtrace):
-		hint = "record with perf: perf record -g -- COMMAND, then perf script | vp-fold"
+		e.Hint = "record with perf: perf record -g -- COMMAND, then perf script | vp-fold"
 	case errors.Is(err, script.ErrBinary):
-		hint = "perf.data files, perf script text and record streams are read, plain, gzip or zstd"
+		e.Hint = "perf.data files, perf script text and record streams are read, plain, gzip or zstd"
 	}
-	var e *tool.Error
-	if errors.As(err, &e) {
-		return err
-	}
-	return &tool.Error{Place: name, Text: err.Error(), Hint: hint, Err: err}
+	b.failed = true
+	b.app.fail(e)
 }
 
 // end closes the stream of the batch, and says on stderr what is to be known about it.
-func (b *batch) end() error {
+// notices are what was wrong with the input before the recording was looked at.
+func (b *batch) end(before ...record.Notice) error {
 	a := b.app
+	var events []string
 	if b.stream != nil {
 		b.stacks = b.stream.stacks
+		events = b.stream.eventNames
 	}
 	a.total.add(&b.totals)
 	if b.out == 0 {
 		if !b.failed {
-			a.env.Fail(b.nothing())
+			a.fail(b.nothing())
 		}
-		return nil
-	}
-	var events []string
-	if b.stream != nil {
-		events = b.stream.order
+		return b.err()
 	}
 	list := notices(&b.totals, &b.tally, a.opt, events)
 	for _, n := range list {
@@ -211,8 +219,14 @@ func (b *batch) end() error {
 		}
 	}
 	if b.stream != nil {
-		b.stream.end(list, b.cause)
-		return a.w.Flush()
+		b.stream.end(append(before, list...), b.cause)
+	}
+	return b.err()
+}
+
+func (b *batch) err() error {
+	if b.stream != nil {
+		return b.stream.err
 	}
 	return nil
 }
@@ -220,19 +234,17 @@ func (b *batch) end() error {
 // nothing says why no sample came out.
 func (b *batch) nothing() error {
 	e := &tool.Error{Place: b.name, Cause: record.CauseNoSamples}
-	foreign := b.tally.N(recording.Foreign) + b.tally.N(recording.StrayFrame)
-	switch {
+	isForeign := func(c recording.Count) bool { return c.Reason == recording.Foreign || c.Reason == recording.StrayFrame }
+	switch i := slices.IndexFunc(b.tally.Counts, isForeign); {
 	case b.in > b.tally.N(recording.Cut):
-		e.Text = fmt.Sprintf("none of the %d samples is left", b.in)
-		e.Hint = "samples were dropped: " + b.totals.String()
+		e.Text = "no sample is left: " + b.totals.String()
 	case b.in > 0:
 		e.Text = "the only sample is cut off"
-	case foreign > 0:
-		c := b.tally.Counts[slices.IndexFunc(b.tally.Counts, func(c recording.Count) bool {
-			return c.Reason == recording.Foreign || c.Reason == recording.StrayFrame
-		})]
+		e.Hint = "the input ends too early: what made it may have failed"
+	case i >= 0:
+		c := b.tally.Counts[i]
 		e.Text = fmt.Sprintf("no samples: line %d is not what perf script prints: %s", c.Place, c.Text)
-		e.Hint = "perf script prints what vp-fold reads; of its options only -F can leave out what is needed: the event, and comm, tid or time"
+		e.Hint = "perf script prints what vp-fold reads; its option -F must not leave out the event, nor comm, tid and time all together"
 	default:
 		e.Text = "no samples in the input"
 		e.Hint = "did the program use the CPU while perf record ran? perf report shows what a recording holds"
@@ -242,10 +254,16 @@ func (b *batch) nothing() error {
 
 // finish writes the folded text and the totals.
 func (a *app) finish() error {
-	if a.folded != nil {
+	switch {
+	case a.total.out > 0 && a.folded != nil:
 		a.total.stacks = a.folded.distinct()
 		if err := a.writeFolded(); err != nil {
 			return err
+		}
+	case a.total.out == 0 && !a.passed && !a.failed:
+		return &tool.Error{
+			Text: "the records hold neither a recording nor samples", Cause: record.CauseNoSamples,
+			Hint: "vp-collect -- COMMAND | vp-fold",
 		}
 	}
 	if a.total.in > 0 {
@@ -254,19 +272,17 @@ func (a *app) finish() error {
 	return nil
 }
 
+// writeFolded writes the samples of one event.
 func (a *app) writeFolded() error {
-	if len(a.folded.events) == 0 {
-		return nil // said before
-	}
 	chosen, others := a.folded.choose()
 	if chosen == nil {
 		return &tool.Error{
-			Text: "the recording has only memory and scheduler events, which are folded on request",
-			Hint: "choose one with --event: " + a.folded.eventNames(), Cause: record.CauseNoSamples,
+			Text: "there are only events of memory accesses and of the scheduler, which are folded on request",
+			Hint: "choose one with --event: " + join(others), Cause: record.CauseNoSamples,
 		}
 	}
 	if len(others) > 0 {
-		a.env.Warn("", "folded text holds one event: "+chosen.name+" was taken, "+join(others)+" left out", "--event NAME chooses another")
+		a.env.Warn("", "folded text holds one event: "+chosen.name+" was taken and "+join(others)+" left out", "--event NAME chooses another")
 	}
 	out, err := a.env.Output()
 	if err != nil {

@@ -6,68 +6,94 @@ import (
 	"vperf/lib/record"
 )
 
-// streamSink writes samples as records of one stream. The stream begins with the first
-// sample, so that a recording without any leaves nothing behind.
+// A streamSink writes samples as the records of one stream. The stream begins with the
+// first sample, so that a recording without any leaves nothing behind.
 type streamSink struct {
-	*record.Interner
-	w       *record.Writer
-	opt     *options
-	begin   record.Stream
-	meta    func() *record.Meta // of the recording, written in front; nil where there is none
-	began   bool
-	events  map[string]record.ID
-	last    string
-	lastID  record.ID
-	order   []string
+	opt   *options
+	open  func() (*record.Writer, error)
+	begin record.Stream
+	meta  func() *record.Meta // of the recording, asked for at the beginning; may be nil
+
+	w        *record.Writer // nil until the stream began
+	interner *record.Interner
+	err      error // of the output
+
+	eventIDs   map[string]record.ID
+	eventNames []string // in order
+	lastName   string
+	lastID     record.ID
+
 	threads map[int64]*threadSpan
-	tids    []int64
-	used    []bool // by stack: samples were taken in it
-	stacks  int    // how many of these
-	err     error  // of the output
+	tids    []int64 // in order
+
+	used   []bool // by stack: samples were taken in it
+	stacks int    // how many of these
 }
 
+// threadSpan is what the samples of a thread say about it.
 type threadSpan struct {
 	name        string
 	pid         int64
 	first, last int64
 }
 
-func newStreamSink(w *record.Writer, o *options, begin record.Stream) *streamSink {
+func newStreamSink(open func() (*record.Writer, error), o *options, begin record.Stream) *streamSink {
 	begin.Args = o.args
-	return &streamSink{
-		Interner: record.NewInterner(w), w: w, opt: o, begin: begin,
-		events: map[string]record.ID{}, threads: map[int64]*threadSpan{},
-	}
+	return &streamSink{opt: o, open: open, begin: begin, eventIDs: map[string]record.ID{}, threads: map[int64]*threadSpan{}}
 }
 
-func (s *streamSink) start() {
-	if !s.began {
-		s.began = true
-		s.w.Begin(s.begin)
-		if s.meta == nil {
-			return
-		}
+// start begins the stream, and reports whether records can be written.
+func (s *streamSink) start() bool {
+	if s.w != nil || s.err != nil {
+		return s.err == nil
+	}
+	w, err := s.open()
+	if err != nil {
+		s.err = err
+		return false
+	}
+	s.w, s.interner = w, record.NewInterner(w)
+	s.err = w.Begin(s.begin)
+	if s.meta != nil {
 		if m := s.meta(); m != nil {
-			s.w.Write(m)
+			s.write(m)
 		}
+	}
+	return s.err == nil
+}
+
+func (s *streamSink) write(r record.Record) {
+	if err := s.w.Write(r); err != nil {
+		s.err = err
 	}
 }
 
-// Frame begins the stream before the first frame is written into it.
+// Frame and Stack make the sink an interner.
 func (s *streamSink) Frame(f record.Frame) record.ID {
-	s.start()
-	return s.Interner.Frame(f)
+	if !s.start() {
+		return 1
+	}
+	return s.interner.Frame(f)
+}
+
+func (s *streamSink) Stack(parent, frame record.ID) record.ID {
+	if !s.start() {
+		return 1
+	}
+	return s.interner.Stack(parent, frame)
 }
 
 func (s *streamSink) root(*recording.Sample) string { return "" }
+func (s *streamSink) failed() bool                  { return s.err != nil }
 
 func (s *streamSink) sample(in *recording.Sample, id record.ID) {
-	s.start()
-	if in.Event != s.last || s.lastID == 0 {
-		s.last, s.lastID = in.Event, s.event(in.Event)
+	if !s.start() {
+		return
 	}
-	out := record.Sample{Event: s.lastID, TID: in.TID, TimeNS: in.TimeNS, Weight: in.Weight, Stack: id, CPU: in.CPU, PID: in.PID}
-	s.err = s.w.Write(&out)
+	if in.Event != s.lastName || s.lastID == 0 {
+		s.lastName, s.lastID = in.Event, s.event(in.Event)
+	}
+	s.write(&record.Sample{Event: s.lastID, TID: in.TID, TimeNS: in.TimeNS, Weight: in.Weight, Stack: id, CPU: in.CPU, PID: in.PID})
 	s.use(id)
 	s.thread(in)
 }
@@ -83,19 +109,17 @@ func (s *streamSink) use(id record.ID) {
 	}
 }
 
-func (s *streamSink) failed() bool { return s.err != nil }
-
 func (s *streamSink) event(name string) record.ID {
-	id, ok := s.events[name]
+	id, ok := s.eventIDs[name]
 	if !ok {
-		id = record.ID(len(s.events) + 1)
-		s.events[name] = id
-		s.order = append(s.order, name)
+		s.eventNames = append(s.eventNames, name)
+		id = record.ID(len(s.eventNames))
+		s.eventIDs[name] = id
 		e := record.Event{ID: id, Name: name, Unit: event.UnitOf(name), Kind: event.KindOf(name)}
 		if s.opt.samples {
 			e.Unit = event.Count
 		}
-		s.w.Write(&e)
+		s.write(&e)
 	}
 	return id
 }
@@ -124,9 +148,11 @@ func (s *streamSink) thread(in *recording.Sample) {
 	}
 }
 
-// end writes what only the end knows.
+// end writes what only the end knows, and closes the stream.
 func (s *streamSink) end(notices []record.Notice, cause record.Cause) {
-	s.start()
+	if !s.start() {
+		return
+	}
 	for _, tid := range s.tids {
 		t := s.threads[tid]
 		r := record.Thread{TID: tid, Name: t.name}
@@ -136,10 +162,12 @@ func (s *streamSink) end(notices []record.Notice, cause record.Cause) {
 		if t.first != recording.None {
 			r.StartNS, r.EndNS = record.Int(t.first), record.Int(t.last)
 		}
-		s.w.Write(&r)
+		s.write(&r)
 	}
 	for i := range notices {
-		s.w.Write(&notices[i])
+		s.write(&notices[i])
 	}
-	s.w.End(cause)
+	if err := s.w.End(cause); err != nil {
+		s.err = err
+	}
 }

@@ -80,7 +80,7 @@ type Count struct {
 // those counted as Cut.
 type Tally struct {
 	Samples uint64 // yielded by Next
-	Framed  uint64 // of these, samples that have a stack
+	Deep    uint64 // of these, samples with more than one frame
 	Cut     bool   // the recording ends inside a sample, or says that it is not complete
 	Counts  []Count
 }
@@ -109,7 +109,7 @@ func (t *Tally) N(reason Reason) uint64 {
 // Merge adds what another recording of the same run counted.
 func (t *Tally) Merge(u *Tally) {
 	t.Samples += u.Samples
-	t.Framed += u.Framed
+	t.Deep += u.Deep
 	t.Cut = t.Cut || u.Cut
 	for _, c := range u.Counts {
 		t.Add(c.Reason, c.N, c.Place, c.Text)

@@ -99,6 +99,9 @@ func (r *Reader) Err() error {
 	return nil
 }
 
+// Ended reports whether the whole text was read.
+func (r *Reader) Ended() bool { return r.text.err == io.EOF && r.text.at == r.text.end }
+
 // Next moves to the next sample.
 func (r *Reader) Next() bool {
 	if !r.started {
@@ -254,8 +257,8 @@ func (r *Reader) readSample() bool {
 	}
 	s.Stack = r.stack.number(r.cur, r.hash)
 	r.tally.Samples++
-	if s.Stack != 0 {
-		r.tally.Framed++
+	if len(r.cur) > 1 {
+		r.tally.Deep++
 	}
 	return true
 }

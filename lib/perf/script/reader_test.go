@@ -447,14 +447,20 @@ func TestNoHeads(t *testing.T) {
 func TestOneLineFrames(t *testing.T) {
 	for _, c := range []struct{ line, symbol, module, payload string }{
 		{"  ls 9 1.5: 1 cycles:  ffffffff9b201293 [unknown] ([unknown])", "", "", ""},
-		{"  ls 9 1.5: 636 cpu/mem-loads/pp:     7ffe7a3307d8        68100142 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A                7     7f56ff584f80 f (/lib/ld.so)",
-			"f", "/lib/ld.so", "7ffe7a3307d8        68100142 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A                7"},
-		{"7/9 1.5:                            1   branches:uH:   tr strt                             0 [unknown] (foo.so) =>           404bf2 runtime.chanrecv+0x372 (foo.so)",
-			"", "foo.so", "  tr strt"},
+		{
+			"  ls 9 1.5: 636 cpu/mem-loads/pp:     7ffe7a3307d8        68100142 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A                7     7f56ff584f80 f (/lib/ld.so)",
+			"f", "/lib/ld.so", "7ffe7a3307d8        68100142 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A                7",
+		},
+		{
+			"7/9 1.5:                            1   branches:uH:   tr strt                             0 [unknown] (foo.so) =>           404bf2 runtime.chanrecv+0x372 (foo.so)",
+			"", "foo.so", "  tr strt",
+		},
 		{"7/9 1.5: 1 branches:uH:   jcc                            404c03 recv+0x383 (foo.so) =>           404c0d recv+0x38d (foo.so)", "recv", "foo.so", "  jcc"},
 		{" Ded 9 1.5:  instructions:uH:          1085b67a 0x1085ab3a/0x1085b598/P/-/-/0/  0x110c5520/0x1085ab36/P/-/-/0/", "", "", ""},
-		{" fio 9 [021] 1.5:          1    block:block_rq_issue: 259,76 R 4096 () 57622160 + 8 [fio] ffffffff8beead90 blk_mq_start ([kernel.kallsyms])",
-			"blk_mq_start", "[kernel.kallsyms]", "259,76 R 4096 () 57622160 + 8 [fio]"},
+		{
+			" fio 9 [021] 1.5:          1    block:block_rq_issue: 259,76 R 4096 () 57622160 + 8 [fio] ffffffff8beead90 blk_mq_start ([kernel.kallsyms])",
+			"blk_mq_start", "[kernel.kallsyms]", "259,76 R 4096 () 57622160 + 8 [fio]",
+		},
 	} {
 		got, r := gatherText(t, c.line+"\n"+c.line+"\n")
 		if len(got) != 2 || len(got[1].frames) != 1 || len(r.Tally().Counts) != 0 {

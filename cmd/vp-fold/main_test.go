@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"vperf/lib/record"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"vp-fold": main})
+}
+
+// perfHeader makes the header of a perf.data file that says it holds so many bytes of
+// data, and 8 bytes of it.
+func perfHeader(size uint64) []byte {
+	b := make([]byte, 112)
+	copy(b, "PERFILE2")
+	binary.LittleEndian.PutUint64(b[8:], 104)
+	binary.LittleEndian.PutUint64(b[40:], 104)
+	binary.LittleEndian.PutUint64(b[48:], size)
+	return b
+}
+
+// writeDump writes a record stream that carries a perf.data file.
+func writeDump(name string) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	w := record.NewWriter(file)
+	w.Begin(record.Stream{By: "vp-collect 1", Profile: "p", Clock: "monotonic"})
+	if err := record.WriteDump(w, record.DumpPerfData, bytes.NewReader(perfHeader(8))); err != nil {
+		return err
+	}
+	w.End("")
+	return w.Flush()
+}
+
+func TestScripts(t *testing.T) {
+	cases, err := filepath.Abs("../../lib/perf/script/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fold, err := exec.LookPath("vp-fold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("CASES", cases)
+			env.Setenv("FOLD", fold)
+			env.Setenv("PERF", "")
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp"))
+			for name, size := range map[string]uint64{"data": 8, "unfinished": 0} {
+				if err := os.WriteFile(filepath.Join(env.WorkDir, name), perfHeader(size), 0o644); err != nil {
+					return err
+				}
+			}
+			if err := writeDump(filepath.Join(env.WorkDir, "dump.ndjson")); err != nil {
+				return err
+			}
+			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// status N COMMAND: exec, with an exit status of N.
+			"status": func(ts *testscript.TestScript, _ bool, args []string) {
+				want, err := strconv.Atoi(args[0])
+				ts.Check(err)
+				got := 0
+				var exit *exec.ExitError
+				if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+					got = exit.ExitCode()
+				} else {
+					ts.Check(err)
+				}
+				if got != want {
+					ts.Fatalf("exit status %d, want %d", got, want)
+				}
+			},
+		},
+	})
+}
