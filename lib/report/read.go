@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"vperf/lib/record"
 )
 
@@ -171,18 +173,17 @@ func (p *Profile) addSample(sc *scope, s record.Sample) {
 	}
 	e := p.events[ev]
 	if len(e.samples) == cap(e.samples) {
-		// append would copy at 1.25 times the size from here on; doubling touches less fresh memory in all.
-		grown := make([]sample, len(e.samples), max(1024, 2*cap(e.samples)))
-		copy(grown, e.samples)
-		e.samples = grown
+		// append grows by a quarter from here on; doubling touches less fresh memory in all.
+		e.samples = slices.Grow(e.samples, max(1024, len(e.samples)))
 	}
 	t := s.TimeNS
 	if t < 0 {
 		t = record.None
 	}
-	e.samples = append(e.samples, sample{timeNS: t, weight: s.Weight, node: node, thread: p.thread(s.TID)})
+	th := p.thread(s.TID)
+	e.samples = append(e.samples, sample{timeNS: t, weight: s.Weight, node: node, thread: th})
 	if s.PID != record.None {
-		p.threads[p.thread(s.TID)].pid = s.PID
+		p.threads[th].pid = s.PID
 	}
 }
 

@@ -161,9 +161,9 @@ type Hotspot struct {
 	Total  float64 // inclusive; a stack in which the function recurs counts once
 }
 
-// Hotspots returns the functions of an event by falling self weight, then falling
-// inclusive weight, then name. Events count from 0 in the order of the page; there are none
-// without samples.
+// Hotspots returns the functions with weight in an event by falling self weight, then
+// falling inclusive weight, then name, then module. Events count from 0 in the order of the
+// page.
 func (p *Profile) Hotspots(event int) []Hotspot {
 	if event >= len(p.events) {
 		return nil
@@ -183,7 +183,6 @@ func (p *Profile) hotspots(o ordered, event int) []Hotspot {
 		total[o.parent[i]] += total[i]
 	}
 	incl, open := make([]float64, len(self)), make([]int, len(self))
-	seen := make([]bool, len(self))
 	var path []uint32 // nodes above the current one
 	for i := 1; i < len(o.fn); i++ {
 		for len(path) > 0 && o.depth[path[len(path)-1]] >= o.depth[i] {
@@ -194,19 +193,18 @@ func (p *Profile) hotspots(o ordered, event int) []Hotspot {
 		if open[f] == 0 {
 			incl[f] += total[i]
 		}
-		seen[f] = true
 		open[f]++
 		path = append(path, uint32(i))
 	}
 	var hot []Hotspot
 	for f := 1; f < len(self); f++ {
-		if seen[f] {
+		if incl[f] > 0 {
 			fn := p.tree.functions[f]
 			hot = append(hot, Hotspot{Name: fn.display(), Module: visible(fn.module), Self: self[f], Total: incl[f]})
 		}
 	}
 	slices.SortStableFunc(hot, func(a, b Hotspot) int {
-		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module))
 	})
 	return hot
 }

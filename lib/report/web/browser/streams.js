@@ -339,3 +339,54 @@ export function threadsProgram() {
   s.add('notice', { severity: 'info', text: 'kernel symbols were read from /proc/kallsyms' });
   return s.text();
 }
+
+/**
+ * A long run: what the page must stay quick with.
+ * @param {number} samples @param {number} stacks @param {number} threads
+ */
+export function longRun(samples, stacks, threads) {
+  const rnd = random(3);
+  const s = new Stream({ profile: 'long', clock: 'monotonic' });
+  s.add('meta', { host: { ncpu: threads } });
+  s.add('event', { id: 1, name: 'cycles', unit: 'cycles', kind: 'cpu' });
+  for (let t = 0; t < threads; t++) s.add('thread', { tid: 1000 + t, pid: 1000, name: `worker-${t % 8}` });
+  const modules = [
+    '/usr/bin/app',
+    '/usr/lib/libc.so.6',
+    '/usr/lib/libstore.so',
+    '/usr/lib/libjson.so',
+    '[kernel.kallsyms]',
+  ];
+  const frames = Array.from({ length: 8000 }, (_, i) => {
+    const m = modules[i % modules.length];
+    return s.frame(`ns${i % 37}::Type<${i % 11}>::method_${i}(int)`, m, m[0] === '[' ? 'kernel' : 'user');
+  });
+  /** @type {number[][]} */
+  const paths = [];
+  const leaves = [];
+  while (leaves.length < stacks) {
+    const other = rnd() > 0.05 && paths.length ? paths[Math.floor(rnd() * paths.length)] : [];
+    const path = other.slice(0, Math.max(1, other.length - Math.floor(rnd() * 5)));
+    const want = Math.min(60, Math.max(path.length + 1 + Math.floor(rnd() * 4), 4));
+    while (path.length < want) path.push(frames[Math.floor(rnd() * frames.length)]);
+    paths.push(path);
+    leaves.push(s.stack(path));
+  }
+  let t = 1e12;
+  for (let i = 0; i < samples; i++) {
+    t += 1 + Math.floor(rnd() * 31_000);
+    const leaf = leaves[Math.floor(stacks * rnd() * rnd() * rnd())];
+    const weight = 4_000_000 + Math.floor(rnd() * 200_000);
+    s.lines.push(
+      `{"type":"sample","event":1,"tid":${1000 + (i % threads)},"time_ns":${t},"weight":${weight},"stack":${leaf}}`,
+    );
+  }
+  s.add('counter', {
+    event: 'task-clock',
+    scope: 'all',
+    value: ((t - 1e12) * threads) / 2,
+    unit: 'ns',
+    quality: 'count',
+  });
+  return s.text();
+}

@@ -8,7 +8,7 @@ import { bucketCount, scaleToMean, smooth } from './scale.js';
 import { DEFAULTS, parseRange, parseState, rangeText, stateText } from './state.js';
 import { cpuSeconds, entries } from './threads.js';
 import { matcher } from './tree.js';
-import { paintFlame, paintHotspots, paintThreads } from './views.js';
+import { emptyRows, paintFlame, paintHotspots, paintThreads } from './views.js';
 
 /**
  * @typedef {import('./client.js').Client} Client
@@ -41,7 +41,13 @@ export class App {
   entries = [];
   /** @type {{ q: string, hit: Uint8Array | null, error: string } | null} */
   searched = null;
+  /** @type {import('./runchart.js').Utilisation | null} of the scope */
+  utilisation = null;
   dragging = false;
+  step = false; // the next address is a new entry of the history
+  written = '#'; // the state in the address
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  writing;
   frame = 0;
 
   /** @param {Client} client @param {Shape} shape */
@@ -51,10 +57,8 @@ export class App {
     this.header = shape.header;
     const h = this.header;
     this.chart = new RunChart(h.spanTicks, h.tickNS, this.palette, (range, settled) => {
-      // One step of history a drag: its first move pushes, the others replace.
-      const push = !this.dragging;
       this.dragging = !settled;
-      this.set({ range: rangeText(range, h.tickNS), zoom: '' }, push);
+      this.set({ range: rangeText(range, h.tickNS), zoom: '' }, true);
     });
     const canvas = /** @type {HTMLCanvasElement} */ ($('canvas'));
     this.flame = new Flame(
@@ -66,7 +70,10 @@ export class App {
       },
     );
     this.colours = moduleColours(shape);
+    this.functionRows = emptyRows(shape, this.colours, false);
+    this.moduleRows = emptyRows(shape, this.colours, true);
     this.overview = new Overview(this);
+    this.rss = memoryOf(shape);
     this.tabs = TABS.filter(([id]) => this.has(id));
   }
 
@@ -85,6 +92,7 @@ export class App {
   async start() {
     this.wire();
     this.state = this.valid(parseState(location.hash));
+    this.written = stateText(this.state);
     await this.refresh(null);
   }
 
@@ -110,11 +118,22 @@ export class App {
   set(change, push = false) {
     const before = this.state;
     this.state = this.valid({ ...before, ...change });
+    this.step ||= push;
+    clearTimeout(this.writing);
+    // What goes on, a drag or typing, is one step of history, written when it is done:
+    // browsers refuse hundreds of changes of the address in a row.
+    if (!this.dragging) this.writing = setTimeout(() => this.writeAddress(), push ? 0 : 300);
+    return this.refresh(before);
+  }
+
+  /** Puts the state into the address. */
+  writeAddress() {
     const text = stateText(this.state);
     const url = text === '#' ? location.pathname + location.search : text;
-    if (push && text !== stateText(before)) history.pushState(null, '', url);
+    if (this.step && text !== this.written) history.pushState(null, '', url);
     else history.replaceState(null, '', url);
-    return this.refresh(before);
+    this.written = text;
+    this.step = false;
   }
 
   wire() {
@@ -147,9 +166,15 @@ export class App {
     const restore = () => {
       const before = this.state;
       this.state = this.valid(parseState(location.hash));
+      this.written = stateText(this.state);
       this.refresh(before);
     };
     addEventListener('popstate', restore);
+    $('thread-rows').addEventListener('click', (e) => {
+      if (!(e.target instanceof HTMLButtonElement)) return;
+      const who = e.target.closest('tr')?.dataset.value ?? '';
+      this.set({ who: who === this.state.who ? '' : who, zoom: '' }, true);
+    });
     new ResizeObserver(() => this.paint()).observe(document.body);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour());
     this.wireTabs();
@@ -269,7 +294,7 @@ export class App {
   async loadCurve() {
     const h = this.header;
     if (!this.event?.timed || h.spanTicks <= 0) {
-      this.chart.utilisation = null;
+      this.utilisation = null;
       return;
     }
     const { scope } = this;
@@ -286,7 +311,7 @@ export class App {
     const cap = Math.min(members, h.ncpu || members);
     if (cpu !== null) {
       const mean = Math.min(cap, cpu / seconds);
-      this.chart.utilisation = {
+      this.utilisation = {
         values: scaleToMean(shape, mean, cap),
         title: 'Busy cores',
         note: '≈ estimate',
@@ -298,19 +323,13 @@ export class App {
       const values = shape.map((v) => v / perBucket);
       const note =
         this.event.unit && this.event.unit !== 'count' ? `${this.event.unit} a second` : 'weight a second';
-      this.chart.utilisation = { values, title: this.event.name, note, cap: 0, mean: curve.sum / seconds };
+      this.utilisation = { values, title: this.event.name, note, cap: 0, mean: curve.sum / seconds };
     }
   }
 
+  /** What the chart shows in place of the utilisation. */
   get memory() {
-    const { rss } = this.header;
-    if (this.state.mode !== 'rss' || !rss.length) return null;
-    const own = Math.max(
-      0,
-      rss.findIndex((r) => r.target),
-    );
-    const series = [this.shape.rss[own], ...this.shape.rss.filter((_, i) => i !== own)];
-    return { series, peak: series[0].bytes.reduce((a, v) => Math.max(a, v), 0) };
+    return this.state.mode === 'rss' ? this.rss : null;
   }
 
   /** The state of everything that can be pressed or typed into. */
@@ -347,8 +366,7 @@ export class App {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      this.chart.memory = this.memory;
-      if (!$('run').hidden) this.chart.draw();
+      if (!$('run').hidden) this.chart.show(this.utilisation, this.memory);
       if (!this.shown) return;
       const { question, answer } = this.shown;
       $('line').replaceChildren(...this.scopeLine(answer));
@@ -408,4 +426,15 @@ export class App {
     this.searched = { q, hit, error };
     return this.searched;
   }
+}
+
+/** The readings of memory use, the target's first. @param {Shape} shape @returns {import('./runchart.js').Memory | null} */
+function memoryOf({ header, rss }) {
+  if (!rss.length) return null;
+  const own = Math.max(
+    0,
+    header.rss.findIndex((r) => r.target),
+  );
+  const series = [rss[own], ...rss.filter((_, i) => i !== own)];
+  return { series, peak: series[0].bytes.reduce((a, v) => Math.max(a, v), 0) };
 }

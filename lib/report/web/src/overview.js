@@ -1,6 +1,6 @@
-import { $, el, nameCell } from './dom.js';
-import { axisTime, percent } from './format.js';
-import { barCell, sortRows } from './tables.js';
+import { $, el } from './dom.js';
+import { axisTime } from './format.js';
+import { fill, hotRow } from './tables.js';
 import { hotRows } from './views.js';
 
 const TOP_ROWS = 20;
@@ -29,19 +29,12 @@ export class Overview {
   paintTop({ hot, weight }) {
     if (!hot) return;
     const { app } = this;
-    const rows = sortRows(hotRows(app, hot, false), '-self').slice(0, TOP_ROWS);
-    $('top').replaceChildren(
-      ...rows.map((r) =>
-        el(
-          'tr',
-          {},
-          el('td', { class: 'f' }, nameCell(r.name, r.token)),
-          el('td', { class: 'md' }, el('span', { class: 'cut', title: r.path }, r.module)),
-          barCell(r.self, rows[0].self, percent(r.self, weight)),
-          el('td', { class: 'n q' }, percent(r.total, weight)),
-        ),
-      ),
-    );
+    const rows = hotRows(app, hot, false, '-self').slice(0, TOP_ROWS);
+    const row = (/** @type {import('./tables.js').HotRow} */ r) => {
+      const [name, module, self, total] = hotRow(r, weight, rows[0].self, null, false).cells;
+      return { cells: [name, module, self, { cls: 'n q', text: total.text }] };
+    };
+    fill('top', null, rows, row, false);
     $('top-of').replaceChildren(`% of ${app.event.name}, ${this.scopeText}`);
   }
 

@@ -28,6 +28,7 @@ export class RunChart {
   utilisation = null;
   /** @type {Memory | null} */
   memory = null;
+  drawn = '';
 
   /**
    * @param {number} spanTicks @param {number} tickNS @param {import('./dom.js').Palette} palette
@@ -57,11 +58,22 @@ export class RunChart {
     return (t * this.tickNS) / 1e9;
   }
 
-  draw() {
+  /**
+   * Shows a curve: memory if there is any, else the utilisation. It is drawn only when
+   * something about it changed: a drag moves the borders alone.
+   * @param {Utilisation | null} utilisation @param {Memory | null} memory
+   */
+  show(utilisation, memory) {
+    const look = `${this.box.clientWidth} ${devicePixelRatio} ${this.palette.get('on-cpu')}`;
+    if (this.drawn && this.utilisation === utilisation && this.memory === memory && this.drawn === look)
+      return;
+    this.utilisation = utilisation;
+    this.memory = memory;
+    this.drawn = look;
     const { g, width } = surface(this.canvas, HEIGHT);
     if (!width) return;
-    if (this.memory) this.drawMemory(g, width, this.memory);
-    else if (this.utilisation) this.drawUtilisation(g, width, this.utilisation);
+    if (memory) this.drawMemory(g, width, memory);
+    else if (utilisation) this.drawUtilisation(g, width, utilisation);
     this.drawAxis(width);
     this.place();
   }

@@ -1,7 +1,7 @@
 /**
- * The data block of the page: base64 of a zlib stream of varints. pack.go describes it.
+ * The data block of the page: base64 of a zlib stream of columns. pack.go describes it.
  *
- * @typedef {{ name: string, count: number, code: 'plain' | 'delta' | 'constant', size: number }} Column
+ * @typedef {{ name: string, count: number, code: 'plain' | 'delta' | 'constant', planes: number, value: number }} Column
  * @typedef {{ tid: number | null, pid: number | null, name: string, cpu: number | null }} Thread
  * @typedef {{ name: string, unit: string, kind: string, samples: number, timed: number, total: number,
  *   cpu: number | null }} EventInfo
@@ -51,75 +51,44 @@ export async function inflate(bytes) {
 }
 
 /**
- * Reads varints; those beyond 32 bits need floating point, which is exact to 2^53.
- */
-export class VarintReader {
-  /** @param {Uint8Array} bytes @param {number} at */
-  constructor(bytes, at) {
-    this.bytes = bytes;
-    this.at = at;
-  }
-
-  next() {
-    const b = this.bytes;
-    let c = b[this.at++];
-    if (c < 128) return c;
-    let v = c & 127;
-    for (let shift = 7; shift < 28; shift += 7) {
-      c = b[this.at++];
-      v |= (c & 127) << shift;
-      if (c < 128) return v;
-    }
-    for (let scale = 2 ** 28; ; scale *= 128) {
-      c = b[this.at++];
-      if (c === undefined) throw new RangeError('the data block ends within a number');
-      v += (c & 127) * scale;
-      if (c < 128) return v;
-    }
-  }
-}
-
-/**
- * Fills `out` with a column.
+ * Fills `out` with a column: planes of bytes, the lowest first.
  * @template {Uint32Array | Float64Array} T
  * @param {Uint8Array} bytes @param {number} at where the column begins
  * @param {Column} column @param {T} out
  * @returns {T}
  */
 export function readColumn(bytes, at, column, out) {
-  const r = new VarintReader(bytes, at);
-  switch (column.code) {
-    case 'constant':
-      out.fill(r.next());
-      break;
-    case 'plain':
-      for (let i = 0; i < out.length; i++) out[i] = r.next();
-      break;
-    case 'delta':
-      for (let i = 0, v = 0; i < out.length; i++) {
-        const z = r.next();
-        v += z % 2 ? -(z + 1) / 2 : z / 2;
-        out[i] = v;
-      }
-      break;
-    default:
-      throw new TypeError(`unknown code of column ${column.name}`);
+  const n = column.count;
+  if (column.code === 'constant') {
+    out.fill(column.value);
+    return out;
+  }
+  if (at + n * column.planes > bytes.length) throw new RangeError(`column ${column.name} is cut`);
+  // Sums, not shifts: floating point is exact to 2^53 where shifts end at 2^32.
+  for (let p = 0, scale = 1; p < column.planes; p++, scale *= 256) {
+    for (let i = 0, from = at + p * n; i < n; i++) out[i] += bytes[from + i] * scale;
+  }
+  if (column.code === 'delta') {
+    for (let i = 0, v = 0; i < n; i++) {
+      const z = out[i];
+      v += z % 2 ? -(z + 1) / 2 : z / 2;
+      out[i] = v;
+    }
   }
   return out;
 }
 
 /** @param {Uint8Array} bytes @returns {Profile} */
 export function parse(bytes) {
-  const head = new VarintReader(bytes, 0);
-  const size = head.next();
+  const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   /** @type {Header} */
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(head.at, head.at + size)));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
   /** @type {Map<string, { at: number, column: Column }>} */
   const places = new Map();
-  let at = head.at + size;
+  let at = 4 + size;
   for (const column of header.columns) {
     places.set(column.name, { at, column });
-    at += column.size;
+    at += column.count * column.planes;
   }
   /** @template {Uint32Array | Float64Array} T @param {string} name @param {new (n: number) => T} Kind */
   const column = (name, Kind) => {

@@ -1,6 +1,6 @@
 import { $, el } from './dom.js';
-import { duration, durationColumn, grouped, percent, weightText } from './format.js';
-import { barCell, fill, filterRows, headings, hotRow, sortRows } from './tables.js';
+import { durationColumn, grouped, percent, weightText } from './format.js';
+import { fill, filterRows, headings, hotRow, share, sortRows } from './tables.js';
 import { entries } from './threads.js';
 import { matched } from './tree.js';
 
@@ -18,33 +18,41 @@ function secondsPerWeight(app) {
 }
 
 /**
+ * The rows of what has weight, sorted. The row objects live on from answer to answer and
+ * stay in their order, which the next one hardly changes: sorting them anew is cheap.
  * @param {App} app @param {{ self: Float64Array, total: Float64Array }} hot
  * @param {boolean} modules hot is per module, not per function
+ * @param {string} sort
  */
-export function hotRows(app, hot, modules) {
-  const { functions, modules: paths, shortNames } = app.header;
-  /** @type {import('./tables.js').HotRow[]} */
-  const rows = [];
-  for (let i = modules ? 0 : 1; i < hot.self.length; i++) {
-    if (!hot.total[i]) continue;
-    const m = modules ? i : app.shape.fnModule[i];
-    rows.push({
-      name: modules ? shortNames[i] : functions[i],
-      module: shortNames[m],
-      path: paths[m] || 'unknown',
-      token: modules ? app.colours.module[i] : app.colours.fn(i),
-      self: hot.self[i],
-      total: hot.total[i],
-    });
+export function hotRows(app, hot, modules, sort) {
+  const rows = modules ? app.moduleRows : app.functionRows;
+  for (const r of rows) {
+    r.self = hot.self[r.index];
+    r.total = hot.total[r.index];
   }
-  return rows;
+  return sortRows(rows, sort).filter((r) => r.total > 0);
+}
+
+/**
+ * @param {import('./client.js').Shape} shape @param {import('./colours.js').Colours} colours
+ * @param {boolean} modules
+ * @returns {import('./tables.js').HotRow[]}
+ */
+export function emptyRows({ header, fnModule }, colours, modules) {
+  const { functions, modules: paths, shortNames } = header;
+  const names = modules ? shortNames : functions.slice(0, -1); // the last one stands for the kernel in the flame graph only
+  return names.map((name, index) => {
+    const m = modules ? index : fnModule[index];
+    const token = modules ? colours.module[index] : colours.fn(index);
+    return { index, name, module: shortNames[m], path: paths[m] || 'unknown', token, self: 0, total: 0 };
+  });
 }
 
 /** @param {App} app @param {Answer} answer @param {boolean} modules */
 export function paintHotspots(app, answer, modules) {
   if (!answer.hot) return;
   const { state } = app;
-  const rows = hotRows(app, answer.hot, modules);
+  const rows = hotRows(app, answer.hot, modules, state.sort);
   const largest = rows.reduce((a, r) => Math.max(a, r.self), 0);
   const scale = secondsPerWeight(app);
   const column = durationColumn(largest * scale);
@@ -57,9 +65,11 @@ export function paintHotspots(app, answer, modules) {
   ];
   if (scale) heads.push({ key: 'cpu', text: `CPU time ${column.unit} ≈`, cls: 'n wide' });
   headings($('hot-head'), heads, state.sort, (sort) => app.set({ sort }));
-  const left = sortRows(filterRows(rows, state.filter), state.sort);
+  const left = filterRows(rows, state.filter);
   const cpu = scale ? (/** @type {number} */ w) => column.text(w * scale) : null;
-  fill('hot', 'hot-more', left, (r) => hotRow(r, answer.weight, largest, cpu, modules));
+  const row = (/** @type {import('./tables.js').HotRow} */ r) =>
+    hotRow(r, answer.weight, largest, cpu, modules);
+  fill('hot', 'hot-more', left, row, app.dragging);
   const what = modules ? 'modules' : 'functions';
   $('hot-count').textContent = `${grouped(left.length)} of ${grouped(rows.length)} ${what}`;
 }
@@ -112,48 +122,52 @@ export function paintThreads(app, answer) {
   const { threads } = app.header;
   const group = app.state.group === '1';
   const counted = threads.some((t) => t.cpu !== null);
-  const heads = ['Thread', group ? 'Threads' : 'Tid', 'Share %', 'Samples', 'Weight'];
-  if (counted) heads.push('CPU time');
-  $('thread-head').replaceChildren(
-    ...heads.map((t, i) =>
-      el(
-        'th',
-        { scope: 'col', class: i ? 'n' : '', title: t === 'CPU time' ? 'task-clock, whole run' : '' },
-        t,
-      ),
-    ),
-  );
+  const { unit } = app.event;
   const rows = entries(threads, answer.threadWeight, answer.threadSamples, group);
   const sum = rows.reduce((a, r) => a + r.weight, 0);
   const largest = rows.reduce((a, r) => Math.max(a, r.weight), 0);
-  fill('thread-rows', 'thread-more', rows, (r) => {
+  const longest = rows.reduce(
+    (a, r) => Math.max(a, cpuOf(threads, r) ?? 0),
+    unit === 'ns' ? largest / 1e9 : 0,
+  );
+  const column = durationColumn(longest);
+  const weight = (/** @type {number} */ w) => (unit === 'ns' ? column.text(w / 1e9) : weightText(w, unit));
+  const heads = ['Thread', group ? 'Threads' : 'Tid', 'Share %', 'Samples'];
+  heads.push(unit === 'ns' ? `Sampled ${column.unit}` : 'Weight');
+  if (counted) heads.push(`CPU time ${column.unit}`);
+  $('thread-head').replaceChildren(
+    ...heads.map((t, i) => el('th', { scope: 'col', class: i ? 'n' : '' }, t)),
+  );
+  const row = (/** @type {import('./threads.js').Entry} */ r) => {
     const on = app.state.who === r.value;
-    const pick = el(
-      'button',
-      { class: 'link', 'aria-pressed': String(on), title: on ? 'Show all threads' : 'Show this one only' },
-      r.name,
-    );
-    pick.addEventListener('click', () => app.set({ who: on ? '' : r.value, zoom: '' }, true));
-    const tr = el(
-      'tr',
-      on ? { class: 'on-row' } : {},
-      el('td', { class: 'f' }, pick),
-      el('td', { class: 'n q' }, group ? String(r.threads.length) : String(threads[r.threads[0]].tid ?? '–')),
-      barCell(r.weight, largest, percent(r.weight, sum)),
-      el('td', { class: 'n' }, grouped(r.samples)),
-      el('td', { class: 'n' }, weightText(r.weight, app.event.unit)),
-    );
-    if (counted) tr.append(cpuCell(r.threads.map((t) => threads[t].cpu)));
-    return tr;
-  });
+    /** @type {import('./tables.js').Cell[]} */
+    const cells = [
+      { cls: 'f', look: 'button', text: r.name, title: on ? 'Show all threads' : 'Show this one only' },
+      { cls: 'n q', text: group ? String(r.threads.length) : String(threads[r.threads[0]].tid ?? '–') },
+      { cls: 'n bb', text: percent(r.weight, sum), bar: share(r.weight, largest) },
+      { cls: 'n', text: grouped(r.samples) },
+      { cls: 'n', text: weight(r.weight) },
+    ];
+    if (counted) {
+      const cpu = cpuOf(threads, r);
+      const text = cpu === null ? 'not counted' : column.text(cpu);
+      cells.push({ cls: cpu === null ? 'n q' : 'n', text, title: 'task-clock, whole run' });
+    }
+    return { cells, cls: on ? 'on-row' : '', value: r.value };
+  };
+  fill('thread-rows', 'thread-more', rows, row, app.dragging);
 }
 
-/** What task-clock counted for some threads, if it did for all of them. @param {(number | null)[]} list */
-function cpuCell(list) {
+/**
+ * What task-clock counted for the threads of an entry, null unless it did for all of them.
+ * @param {import('./threads.js').Thread[]} threads @param {import('./threads.js').Entry} entry
+ */
+function cpuOf(threads, entry) {
   let sum = 0;
-  for (const cpu of list) {
-    if (cpu === null) return el('td', { class: 'n q' }, 'not counted');
+  for (const t of entry.threads) {
+    const { cpu } = threads[t];
+    if (cpu === null) return null;
     sum += cpu;
   }
-  return el('td', { class: 'n' }, duration(sum));
+  return sum;
 }
