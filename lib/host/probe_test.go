@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"vperf/lib/perf/perftest"
 	"vperf/lib/perf"
+	"vperf/lib/perf/perftest"
 	"vperf/lib/record"
 )
 
@@ -130,7 +134,11 @@ func TestTrials(t *testing.T) {
 			if test.level < 2 {
 				p.perms.tracefs = "/sys/kernel/tracing"
 			}
+			start := time.Now()
 			found := p.trials(t)
+			if took := time.Since(start); test.machine == "hang" && took > 3*p.limit {
+				t.Errorf("a perf that hangs costs %v", took)
+			}
 			for name, want := range test.want {
 				got := found[name]
 				if got.Status != want.status || got.Cause != want.cause || !strings.Contains(got.Detail, want.detail) || got.Fix != want.fix {
@@ -145,9 +153,11 @@ func TestTrials(t *testing.T) {
 func TestSeccomp(t *testing.T) {
 	p := standIn(t, "eperm", -1)
 	p.perms.seccomp = true
+	p.perms.tracefs = "/sys/kernel/tracing"
+	p.perms.flavour = ""
 	p.perms.caps = 1 << capPerfmon // predicted to work: then the filter is not docker's
 	found := p.trials(t)
-	for _, name := range []string{"cpu-clock", PMU, Sampling} {
+	for _, name := range []string{"cpu-clock", PMU, SchedTracepoints, Sampling} {
 		if got := found[name]; got.Status != record.Denied || got.Cause != "" || got.Fix != "" || !strings.Contains(got.Detail, "Operation not permitted") {
 			t.Errorf("%s: got %+v", name, got)
 		}
@@ -213,6 +223,27 @@ func TestIsEvent(t *testing.T) {
 		}
 		if got := userOnly(test.printed); got != test.user {
 			t.Errorf("userOnly(%q) = %v", test.printed, got)
+		}
+	}
+}
+
+func TestMessage(t *testing.T) {
+	for _, test := range []struct {
+		stderr  string
+		want    string
+		refused bool
+	}{
+		{"Error:\nAccess to performance monitoring and observability operations is limited.\nEnforced MAC policy settings (SELinux) can limit access\n", "Access to performance monitoring and observability operations is limited.", true},
+		{"WARNING: Kernel address maps are restricted\n\nevent syntax error: 'x'\n", "event syntax error: 'x'", false},
+		{"The sys_perf_event_open() syscall returned with 1 (Operation not permitted) for event (cycles).\n", "The sys_perf_event_open() syscall returned with 1 (Operation not permitted) for event (cycles).", true},
+		{"", "exit status 255", false},
+	} {
+		o := outcome{stderr: []byte(test.stderr), err: errors.New("exit status 255")}
+		if got := o.message(); got != test.want {
+			t.Errorf("%q: got %q, want %q", test.stderr, got, test.want)
+		}
+		if got := o.refused(); got != test.refused {
+			t.Errorf("%q: refused %v", test.stderr, got)
 		}
 	}
 }
@@ -347,8 +378,44 @@ func TestProbeHere(t *testing.T) {
 		t.Errorf("%q, but the event is %s", by[Sampling].Detail, want)
 	}
 	// Two ways to ask one kernel: perf, and the system call itself.
-	opened, err := eventNamed("cycles").open()
-	if cycles := by["cycles"].Status == record.OK; cycles != (err == nil && opened.counted) {
-		t.Errorf("perf says %+v, perf_event_open %+v, %v", by["cycles"], opened, err)
+	for _, name := range []string{"cycles", "cpu-clock", "page-faults"} {
+		opened, err := eventNamed(name).open()
+		if counts := by[name].Status == record.OK; counts != (err == nil && opened.counted) {
+			t.Errorf("perf says %+v, perf_event_open %+v, %v", by[name], opened, err)
+		}
+	}
+}
+
+// The same as a user without privileges, where the tests run as root.
+func TestProbeHereAsUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED, needs root, to become another user")
+	}
+	perftest.NeedPerf(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const nobody = 65534
+	dir, err := os.MkdirTemp("", "") // t.TempDir is for its owner only
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "host.test")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, binary, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Chown(filepath.Join(dir, "tmp"), nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, "-test.run=^TestProbeHere$", "-test.v")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	output, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "--- PASS: TestProbeHere") {
+		t.Errorf("%v\n%s", err, output)
 	}
 }

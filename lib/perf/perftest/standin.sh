@@ -16,7 +16,7 @@ fi
 
 case $machine in
 hang)
-	sleep 600 &
+	sleep 30 &
 	wait
 	;;
 garbage)
