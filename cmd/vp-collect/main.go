@@ -86,7 +86,7 @@ func run(env *tool.Env) error {
 	if o.Stdout, err = targetStdout(env); err != nil {
 		return err
 	}
-	outcome, err := collect.Run(w, o)
+	outcome, err := collect.Run(env.Context, w, o)
 	if outcome == nil {
 		return explain(err)
 	}

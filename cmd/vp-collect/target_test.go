@@ -37,7 +37,7 @@ func target() {
 				return
 			}
 		}
-	case "memory": // MB, touched, for a while
+	case "memory": // MB, touched, for a while; says what the kernel thinks its peak was
 		mb, _ := strconv.Atoi(args[0])
 		block := make([]byte, mb<<20)
 		for i := range block {
@@ -45,6 +45,10 @@ func target() {
 		}
 		time.Sleep(300 * time.Millisecond)
 		block[0]++
+		status, _ := os.ReadFile("/proc/self/status")
+		_, hwm, _ := strings.Cut(string(status), "VmHWM:")
+		hwm, _, _ = strings.Cut(hwm, "kB")
+		fmt.Fprintln(os.Stderr, "peak", strings.TrimSpace(hwm))
 	case "children": // N of them, each holding some memory
 		n, _ := strconv.Atoi(args[0])
 		var children []*exec.Cmd

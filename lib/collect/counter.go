@@ -27,12 +27,14 @@ func (r *run) startCounter(ctx context.Context) *counter {
 	args := append([]string{"stat"}, controlArgs...)
 	args = append(args, "-x", ";", "-o", path, "-t", strconv.Itoa(r.launcher.process.Pid), "-e", strings.Join(eventNames(r.events()), ","))
 	c, err := startControlled(r.Perf, r.watcher, args...)
-	if err == nil {
-		if err = c.enable(ctx); err == nil {
-			return &counter{c, path}
-		}
-		c.stop()
+	if err != nil {
+		r.missing(record.CauseEventNotCounted, "no counters: perf cannot be started: "+err.Error(), "")
+		return nil
 	}
+	if err = c.enable(ctx); err == nil {
+		return &counter{c, path}
+	}
+	c.stop()
 	if ctx.Err() == nil {
 		f := refusalOf(c, err)
 		r.missing(record.CauseEventNotCounted, "no counters: perf stat: "+f.reason, f.fix)

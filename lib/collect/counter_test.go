@@ -25,10 +25,9 @@ func counted(t *testing.T, csv string, events ...event.Event) (map[string]record
 }
 
 var (
-	clock    = event.Event{Name: "task-clock", Software: true}
-	switches = event.Event{Name: "context-switches", Software: true}
-	cycles   = event.Event{Name: "cycles"}
-	misses   = event.Event{Name: "cache-misses"}
+	clock  = event.Event{Name: "task-clock", Software: true}
+	cycles = event.Event{Name: "cycles"}
+	misses = event.Event{Name: "cache-misses"}
 )
 
 func TestReadCounters(t *testing.T) {

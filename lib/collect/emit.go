@@ -88,18 +88,18 @@ func (e *emitter) drain() {
 }
 
 // finish writes the rest and closes the stream. The observers have ended.
-func (e *emitter) finish(state *os.ProcessState, startNS, endNS int64) {
+func (e *emitter) finish(startNS, endNS int64) {
 	close(e.quit)
 	e.wg.Wait()
 	if e.Counters {
-		e.counters(state)
+		e.counters()
 	}
 	if e.recorder != nil {
 		e.samples()
 	}
 	e.drain()
 	target := &record.Target{DurationNS: record.Int(endNS - startNS)}
-	if o := outcomeOf(state); o.Signal != "" {
+	if o := outcomeOf(e.state); o.Signal != "" {
 		target.Signal = o.Signal
 	} else {
 		target.ExitCode = record.Int(int64(o.ExitCode))
@@ -108,7 +108,7 @@ func (e *emitter) finish(state *os.ProcessState, startNS, endNS int64) {
 	e.w.End(e.cause)
 }
 
-func (e *emitter) counters(state *os.ProcessState) {
+func (e *emitter) counters() {
 	var counters []record.Counter
 	if c := e.counter; c != nil {
 		var err error
@@ -120,7 +120,7 @@ func (e *emitter) counters(state *os.ProcessState) {
 			e.missing(record.CauseEventNotCounted, "counters are missing: perf stat "+err.Error(), c.fix())
 		}
 	}
-	if usage, ok := usageSince(state, e.launcher.base); ok {
+	if usage, ok := usageSince(e.state, e.launcher.base); ok {
 		counters = complete(counters, usage)
 	}
 	for i := range counters {

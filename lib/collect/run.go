@@ -21,6 +21,8 @@ type run struct {
 	dir      string // where perf writes
 	watcher  *watcher
 	launcher *launcher
+	ended    chan struct{}    // closed when the child has ended, launcher or command
+	state    *os.ProcessState // how; valid after ended
 	recorder *recorder
 	counter  *counter
 	rss      *rssSampler
@@ -48,13 +50,13 @@ var wasIgnored = func() (ignored []os.Signal) {
 // machine; then nothing was written. Afterwards it is w's, and the outcome is valid.
 //
 // Signals that ask a program to end are forwarded to the command unless it got them, too.
-// None of them ends Run.
-func Run(w *record.Writer, o Options) (*Outcome, error) {
+// None of them ends Run, and neither does ctx once Run has begun.
+func Run(ctx context.Context, w *record.Writer, o Options) (*Outcome, error) {
 	path, err := lookPath(o.Command[0])
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Options: o}
+	r := &run{Options: o, ended: make(chan struct{})}
 	if err := r.makeDir(); err != nil {
 		return nil, err
 	}
@@ -68,8 +70,10 @@ func Run(w *record.Writer, o Options) (*Outcome, error) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, notIgnored(forwarded)...)
 	defer signal.Stop(signals)
+	if ctx.Err() != nil { // by a signal that came before we caught them
+		return nil, &StartError{Name: o.Command[0], Err: context.Cause(ctx), Status: 128 + int(syscall.SIGINT)}
+	}
 
-	// Nobody else forks here yet: these two hand down pipes.
 	if r.watcher, err = startWatcher(); err != nil {
 		return nil, err
 	}
@@ -77,17 +81,40 @@ func Run(w *record.Writer, o Options) (*Outcome, error) {
 	if r.Keep == "" {
 		r.watcher.remove(r.dir)
 	}
-	if r.launcher, err = startLauncher(path, o.Command, o.Stdout); err != nil {
+	startNS, err := r.start(path, signals)
+	if err != nil {
+		r.stopPerf()
 		return nil, err
 	}
-	ended := make(chan *os.ProcessState, 1)
-	ctx, cancel := context.WithCancel(context.Background()) // cancelled when the child ends
+	if r.RSS {
+		r.rss = newRSS(r.launcher.process.Pid)
+		r.rss.start()
+	}
+	out := r.begin(w, startNS)
+	<-r.ended
+	endNS := now()
+	signal.Reset(syscall.SIGTERM, syscall.SIGHUP) // nobody is left to pass them on to: they may end a write that hangs
+	if r.rss != nil {
+		r.rss.stop()
+	}
+	r.stopPerf()
+	out.finish(startNS, endNS)
+	return outcomeOf(r.state), w.Flush()
+}
+
+// start starts the command, under observation, and returns when it was let go. If it fails
+// there is no command, and no launcher.
+func (r *run) start(path string, signals <-chan os.Signal) (startNS int64, err error) {
+	if r.launcher, err = startLauncher(path, r.Command, r.Stdout); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		state, _ := r.launcher.process.Wait() // it fails only for a child that is not ours
+		r.state, _ = r.launcher.process.Wait() // it fails only for a child that is not ours
 		cancel()
-		ended <- state
+		close(r.ended)
 	}()
-	go r.forward(ctx, signals)
+	go r.forward(signals)
 
 	err = r.launcher.ready()
 	if err == nil {
@@ -95,39 +122,26 @@ func Run(w *record.Writer, o Options) (*Outcome, error) {
 	}
 	if err != nil || ctx.Err() != nil {
 		r.launcher.abandon()
-		r.stopPerf()
-		state := <-ended
-		switch s := signalOf(state); {
-		case s != 0:
-			return nil, &StartError{Name: o.Command[0], Err: fmt.Errorf("%s came first", signalName(s)), Status: 128 + int(s)}
-		case err == nil:
-			return nil, fmt.Errorf("the launcher ended (%v) before the command was started", state)
+		<-r.ended
+		if s := signalOf(r.state); s != 0 {
+			return 0, &StartError{Name: r.Command[0], Err: fmt.Errorf("%s came first", signalName(s)), Status: 128 + int(s)}
 		}
-		return nil, err
-	}
-	start, err := r.launcher.release()
-	if err != nil {
-		<-ended
-		r.stopPerf()
-		if errors.Is(err, syscall.ENOENT) {
-			return nil, &StartError{Name: o.Command[0], Err: errNoInterpreter, Status: statusNotFound}
+		if err == nil {
+			err = fmt.Errorf("the launcher ended (%v) before the command was started", r.state)
 		}
-		return nil, startError(o.Command[0], err)
+		return 0, err
 	}
-	if r.RSS {
-		r.rss = newRSS(r.launcher.process.Pid)
-		r.rss.start()
+	startNS, err = r.launcher.release()
+	switch {
+	case err == nil:
+		return startNS, nil
+	case errors.Is(err, syscall.ENOENT):
+		err = &StartError{Name: r.Command[0], Err: errNoInterpreter, Status: statusNotFound}
+	default:
+		err = startError(r.Command[0], err)
 	}
-	out := r.begin(w, start)
-	state := <-ended
-	end := now()
-	signal.Reset(syscall.SIGTERM, syscall.SIGHUP) // nobody is left to pass them on to: they may end a write that hangs
-	if r.rss != nil {
-		r.rss.stop()
-	}
-	r.stopPerf()
-	out.finish(state, start, end)
-	return outcomeOf(state), w.Flush()
+	<-r.ended
+	return 0, err
 }
 
 // makeDir sets r.dir.
@@ -171,10 +185,10 @@ func (r *run) stopPerf() {
 }
 
 // forward passes signals on to the command, unless it got them itself.
-func (r *run) forward(ctx context.Context, signals <-chan os.Signal) {
+func (r *run) forward(signals <-chan os.Signal) {
 	for {
 		select {
-		case <-ctx.Done():
+		case <-r.ended:
 			return
 		case s := <-signals:
 			if !r.watcher.saw(s.(syscall.Signal)) {
