@@ -8,8 +8,7 @@ import (
 	"vperf/lib/record"
 )
 
-// why is what a cause means and what helps. The sentence goes on after the name of what is
-// missing: "cycles: ...".
+// why is what a cause means and what helps.
 type why struct{ words, hint string }
 
 var causes = map[record.Cause]why{
@@ -57,26 +56,20 @@ func Words(c record.Cause) string {
 // Hint says what would help against a cause, empty where nothing would.
 func Hint(c record.Cause) string { return causes[c].hint }
 
-// Explain says why a metric has no value: which of its inputs is missing, and why.
-func Explain(m *record.Metric) string {
-	subject := ""
-	var zero []string
-	for _, name := range inputsOf(m.Formula) {
-		v, ok := m.Inputs[name]
-		switch {
-		case !ok && subject == "":
-			subject = name
-		case ok && v == 0:
-			zero = append(zero, name)
+// Explain says why a metric has no value, and what would help, empty where nothing would.
+func Explain(m *record.Metric) (words, hint string) {
+	if m.Missing == record.CauseEventNotCounted {
+		inputs := inputsOf(m.Formula)
+		known := func(name string) bool { _, ok := m.Inputs[name]; return ok }
+		if !slices.ContainsFunc(inputs, func(name string) bool { return !known(name) }) {
+			for _, name := range slices.Backward(inputs) { // all were counted, but one that divides counted nothing
+				if m.Inputs[name] == 0 {
+					return name + " counted 0", ""
+				}
+			}
 		}
 	}
-	switch {
-	case subject != "":
-		return subject + ": " + Words(m.Missing)
-	case m.Missing == record.CauseEventNotCounted && len(zero) > 0:
-		return zero[len(zero)-1] + " counted 0"
-	}
-	return Words(m.Missing)
+	return Words(m.Missing), Hint(m.Missing)
 }
 
 // Note says what the value of a metric means, where that is not what one would think.

@@ -99,6 +99,12 @@ func TestFormulas(t *testing.T) {
 			0.25,
 			"ls_any_fills_from_sys.all_dram_io / (ls_any_fills_from_sys.local_ccx + ls_any_fills_from_sys.all_dram_io)",
 		},
+		{
+			"llc_miss_rate", event.Intel,
+			counts{"ls_any_fills_from_sys.local_ccx": 30, "ls_any_fills_from_sys.all_dram_io": 10, "LLC-loads": 10, "LLC-load-misses": 1},
+			0.1,
+			"LLC-load-misses / LLC-loads",
+		},
 		{"cache_miss_rate", "", counts{"cache-misses": 1, "cache-references": 8}, 0.125, "cache-misses / cache-references"},
 		{"dtlb_miss_rate", "", counts{"dTLB-load-misses": 1, "dTLB-loads": 8}, 0.125, "dTLB-load-misses / dTLB-loads"},
 		{"dtlb_miss_rate", "", counts{"dTLB-load-misses": 1, "instructions": 16}, 0.0625, "dTLB-load-misses / instructions"},
@@ -122,7 +128,7 @@ func TestFormulas(t *testing.T) {
 // Without the run's duration other clocks take its place, and say so.
 func TestElapsed(t *testing.T) {
 	r := &Run{}
-	missing(t, find(t, r, "all", "elapsed_s"), record.CauseDisabled, "meta.target.duration_ns: it was not measured")
+	missing(t, find(t, r, "all", "elapsed_s"), record.CauseDisabled, "it was not measured")
 
 	r.AddEvent(&record.Event{ID: 1, Name: "cycles"})
 	for _, ns := range []int64{5e9, 2e9, 3e9} {
@@ -149,7 +155,7 @@ func missing(t *testing.T, m record.Metric, cause record.Cause, explained string
 	if m.Missing != cause {
 		t.Errorf("%s is missing for %q, want %q", m.Name, m.Missing, cause)
 	}
-	if got := Explain(&m); got != explained {
+	if got, _ := Explain(&m); got != explained {
 		t.Errorf("%s is explained as %q, want %q", m.Name, got, explained)
 	}
 }
@@ -169,7 +175,7 @@ func TestMissing(t *testing.T) {
 	}{
 		{
 			"the input's cause is the metric's", lost(counters("", map[string]float64{"instructions": 7}), "cycles", record.CauseNoPMU), "ipc",
-			record.CauseNoPMU, "cycles: " + Words(record.CauseNoPMU), 1,
+			record.CauseNoPMU, Words(record.CauseNoPMU), 1,
 		},
 		{
 			"denominator 0", counters("", map[string]float64{"branches": 0, "branch-misses": 0}), "branch_misprediction_rate",
@@ -181,31 +187,35 @@ func TestMissing(t *testing.T) {
 		},
 		{
 			"the cause of what was asked for, not of what was not", lost(counters("", nil), "dTLB-load-misses", record.CauseEventNotCounted), "dtlb_miss_rate",
-			record.CauseEventNotCounted, "dTLB-load-misses: " + Words(record.CauseEventNotCounted), 0,
+			record.CauseEventNotCounted, Words(record.CauseEventNotCounted), 0,
+		},
+		{
+			"the cause of what was asked for, if that comes second", lost(counters("", nil), "cycles", record.CauseNoPMU), "ipc",
+			record.CauseNoPMU, Words(record.CauseNoPMU), 0,
 		},
 		{
 			"not asked for", counters("", nil), "ipc",
-			record.CauseDisabled, "instructions: it was not measured", 0,
+			record.CauseDisabled, "it was not measured", 0,
 		},
 		{
 			"not asked for because it is in vain", counters(event.AMD, nil), "llc_miss_rate",
-			record.CauseEventUnsupported, "LLC-load-misses: " + Words(record.CauseEventUnsupported), 0,
+			record.CauseEventUnsupported, Words(record.CauseEventUnsupported), 0,
 		},
 		{
 			"in vain for want of a PMU", lost(counters(event.AMD, nil), "cycles", record.CauseNoPMU), "llc_miss_rate",
-			record.CauseNoPMU, "LLC-load-misses: " + Words(record.CauseNoPMU), 0,
+			record.CauseNoPMU, Words(record.CauseNoPMU), 0,
 		},
 		{
 			"user mode cycles are no clock", counters("", map[string]float64{"cycles:u": 1e9, "task-clock:u": 1e9}), "frequency_hz",
-			record.CausePerfEventParanoid, "cycles: " + Words(record.CausePerfEventParanoid), 1,
+			record.CausePerfEventParanoid, Words(record.CausePerfEventParanoid), 1,
 		},
 		{
 			"modes are not mixed", counters("", map[string]float64{"cycles": 1e9, "instructions:u": 1e9}), "ipc",
-			record.CauseDisabled, "instructions: it was not measured", 1,
+			record.CauseDisabled, "it was not measured", 1,
 		},
 		{
 			"a counter that says nothing", lost(counters("", nil), "page-faults", ""), "page_faults",
-			record.CauseEventNotCounted, "page-faults: " + Words(record.CauseEventNotCounted), 0,
+			record.CauseEventNotCounted, Words(record.CauseEventNotCounted), 0,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -274,7 +284,14 @@ func TestScopes(t *testing.T) {
 	check(t, find(t, r, "tid:10", "ipc"), 3, "instructions / cycles", record.Count)
 	check(t, find(t, r, "tid:9", "ipc"), 1.0/3, "instructions / cycles", record.Estimate)
 	check(t, find(t, r, "tid:9", "busy_cores"), 0.5, "cpu_time_s / elapsed_s", record.Count)
-	missing(t, find(t, r, "tid:11", "ipc"), record.CauseEventNotCounted, "instructions: "+Words(record.CauseEventNotCounted))
+	missing(t, find(t, r, "tid:11", "ipc"), record.CauseEventNotCounted, Words(record.CauseEventNotCounted))
+	// A thread is not told what it lacks for want of asking.
+	r.AddCounter(&record.Counter{Event: "branch-misses", Scope: "tid:11", Missing: record.CauseEventNotCounted})
+	for _, m := range r.Metrics() {
+		if m.Scope == "tid:11" && m.Name != "ipc" && m.Name != "cpi" && m.Name != "cycles" && m.Name != "instructions" {
+			t.Errorf("%s of a thread, missing for %s", m.Name, m.Missing)
+		}
+	}
 	// The run is the ratio of the sums, not the mean of the ratios.
 	check(t, find(t, r, "all", "ipc"), 1, "instructions / cycles", record.Estimate)
 
@@ -311,10 +328,14 @@ func TestHybrid(t *testing.T) {
 // The same counter twice, as concatenated streams hold it, counts once.
 func TestTwice(t *testing.T) {
 	r := counters("", nil)
-	for _, v := range []float64{7, 7} {
+	for _, v := range []float64{7, 8} {
 		r.AddCounter(&record.Counter{Event: "page-faults", Scope: "all", Value: record.Float(v)})
 		r.AddCounter(&record.Counter{Event: "cs", Scope: "tid:1", Value: record.Float(v)})
 	}
+	r.AddCounter(&record.Counter{Event: "cpu-migrations", Scope: "all", Missing: record.CauseEventNotCounted})
+	r.AddCounter(&record.Counter{Event: "cpu-migrations", Scope: "all", Value: record.Float(3)})
+	r.AddCounter(&record.Counter{Event: "cpu-migrations", Scope: "all", Missing: record.CauseEventNotCounted})
+	check(t, find(t, r, "all", "cpu_migrations"), 3, "cpu-migrations", record.Count)
 	check(t, find(t, r, "all", "page_faults"), 7, "page-faults", record.Count)
 	check(t, find(t, r, "all", "context_switches"), 7, "context-switches", record.Count)
 }
@@ -324,20 +345,20 @@ func TestPeakRSS(t *testing.T) {
 	for _, x := range []record.RSS{{PID: 5, TimeNS: 10, Bytes: 100}, {PID: 6, TimeNS: 11, Bytes: 900}, {PID: 5, TimeNS: 20, Bytes: 300}, {PID: 5, TimeNS: 30, Bytes: 200}} {
 		r.AddRSS(&x)
 	}
-	check(t, find(t, r, "all", "peak_rss_bytes"), 300, "rss.peak_bytes", record.Count)
+	check(t, find(t, r, "all", "peak_rss"), 300, "rss.peak_bytes", record.Count)
 	if p, ok := r.Peak(); !ok || p != (Peak{PID: 5, Bytes: 300, TimeNS: 20, FirstNS: 10, Readings: 3}) {
 		t.Errorf("peak %+v", p)
 	}
 	r.AddMeta(&record.Meta{Target: &record.Target{PID: record.Int(6)}})
-	check(t, find(t, r, "all", "peak_rss_bytes"), 900, "rss.peak_bytes", record.Count)
+	check(t, find(t, r, "all", "peak_rss"), 900, "rss.peak_bytes", record.Count)
 	r.AddMeta(&record.Meta{Target: &record.Target{PID: record.Int(7)}})
-	missing(t, find(t, r, "all", "peak_rss_bytes"), record.CauseDisabled, "rss.peak_bytes: it was not measured")
+	missing(t, find(t, r, "all", "peak_rss"), record.CauseDisabled, "it was not measured")
 }
 
 func TestSamples(t *testing.T) {
 	r := &Run{}
 	r.AddEvent(&record.Event{ID: 1, Name: "cycles"}) // in the collector's stream, without samples
-	missing(t, find(t, r, "all", "samples"), record.CauseNoSamples, "samples.count: no samples were taken")
+	missing(t, find(t, r, "all", "samples"), record.CauseNoSamples, "no samples were taken")
 	r.BeginStream()
 	r.AddEvent(&record.Event{ID: 1, Name: "page-faults"})
 	r.AddEvent(&record.Event{ID: 2, Name: "cpu_core/cycles/P"})
@@ -351,6 +372,10 @@ func TestSamples(t *testing.T) {
 	// The event that tells where time goes, though it has fewer samples.
 	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
 	check(t, find(t, r, "all", "sample_weight"), 3000, "samples.weight", record.Count)
+	// Ids end with their stream.
+	r.BeginStream()
+	r.AddSample(&record.Sample{Event: 2, TimeNS: record.None, Weight: 1000})
+	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
 }
 
 // readStat returns a run of what perf stat printed.
@@ -381,8 +406,8 @@ func TestPerfStat(t *testing.T) {
 	dir := filepath.Join("..", "perf", "stat", "testdata")
 
 	r := readStat(t, filepath.Join(dir, "st-002-csv"))
-	missing(t, find(t, r, "all", "ipc"), record.CauseEventUnsupported, "instructions: "+Words(record.CauseEventUnsupported))
-	missing(t, find(t, r, "all", "branch_misprediction_rate"), record.CauseEventNotCounted, "branch-misses: "+Words(record.CauseEventNotCounted))
+	missing(t, find(t, r, "all", "ipc"), record.CauseEventUnsupported, Words(record.CauseEventUnsupported))
+	missing(t, find(t, r, "all", "branch_misprediction_rate"), record.CauseEventNotCounted, Words(record.CauseEventNotCounted))
 	check(t, find(t, r, "all", "page_faults_per_s"), 22374.42922374429, "page-faults / cpu_time_s", record.Count)
 	check(t, find(t, r, "all", "cpu_migrations"), 0, "cpu-migrations", record.Count)
 

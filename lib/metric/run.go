@@ -233,17 +233,20 @@ func (r *Run) Peak() (p Peak, ok bool) {
 // BeginStream forgets the ids of the stream before.
 func (r *Run) BeginStream() { r.ids = nil }
 
-// AddEvent adds an event of the open stream.
+// AddEvent adds an event of the open stream. An event that other streams hold by the same name
+// is the same event.
 func (r *Run) AddEvent(e *record.Event) {
 	if r.ids == nil {
 		r.ids = map[record.ID]*Samples{}
 	}
 	s := r.ids[e.ID]
-	if s == nil {
+	if i := slices.IndexFunc(r.events, func(s *Samples) bool { return s.Name == e.Name }); s == nil && i >= 0 {
+		s = r.events[i]
+	} else if s == nil {
 		s = &Samples{FirstNS: record.None, LastNS: record.None}
-		r.ids[e.ID] = s
 		r.events = append(r.events, s)
 	}
+	r.ids[e.ID] = s
 	s.Event = *e
 	s.Unit = cmp.Or(s.Unit, event.UnitOf(e.Name))
 	s.Kind = record.Kind(cmp.Or(string(s.Kind), string(event.KindOf(e.Name))))

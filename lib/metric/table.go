@@ -147,7 +147,7 @@ var Table = []Formula{
 		Ways: []Way{{Expr: "power/energy-pkg/ / elapsed_s", Note: "of everything that ran", Source: "RAPL"}},
 	},
 	{
-		Name: "peak_rss_bytes", Unit: event.Bytes, Label: "Peak resident set",
+		Name: "peak_rss", Unit: event.Bytes, Label: "Peak resident set",
 		Ways: []Way{{Expr: "rss.peak_bytes", Note: "the largest of the readings", Source: procfs}},
 	},
 	{

@@ -159,14 +159,26 @@ func TestHotspots(t *testing.T) {
 {"type":"stack","id":2,"frame":1}
 {"type":"sample","event":9,"tid":1,"weight":1,"stack":2}
 {"type":"event","id":1,"name":"cpu-clock"}
+{"type":"sample","event":1,"tid":1,"weight":1,"stack":1}
 {"type":"end","by":"b","counts":{},"complete":true}
 `
 	got := text(t, stream, Style{Width: 80})
-	if !strings.Contains(got, "100.00 %   100.00 %  f         m\n") || strings.Contains(got, " g ") {
-		t.Errorf("one function, f:\n%s", got)
+	if !strings.Contains(got, "  98.36 %    98.36 %  f         m\n") || !strings.Contains(got, "1.64 % in samples without") || strings.Contains(got, " g ") {
+		t.Errorf("one function, f, and what has no stack in its stream:\n%s", got)
 	}
 	if got := text(t, `{"type":"sample","event":1,"tid":1,"weight":60}`+"\n", Style{Width: 80}); !strings.Contains(got, "no sample has a call stack") {
 		t.Errorf("no stack:\n%s", got)
+	}
+}
+
+// Of an event that was counted for different shares of the time the smallest is told.
+func TestRemarks(t *testing.T) {
+	counter := `{"type":"counter","event":"%s","scope":"tid:%d","value":1,"quality":"estimate","enabled_ns":1000,"running_ns":%d}` + "\n"
+	stream := fmt.Sprintf(counter, "cycles", 1, 500) + fmt.Sprintf(counter, "cycles", 2, 250) + fmt.Sprintf(counter, "cycles", 3, 400) +
+		`{"type":"counter","event":"branches","scope":"all","value":1,"quality":"estimate"}` + "\n"
+	got := text(t, stream, Style{Width: 200})
+	if want := "cycles (25 % of the time), branches\n"; !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
 	}
 }
 

@@ -181,10 +181,7 @@ func (w *writer) missing(metrics []*record.Metric) {
 	of := map[string]*group{} // by reason
 	by := map[string]*group{} // by label
 	for _, m := range metrics {
-		reason, hint := metric.Words(m.Missing), metric.Hint(m.Missing)
-		if text := metric.Explain(m); strings.HasSuffix(text, "counted 0") {
-			reason, hint = text, ""
-		}
+		reason, hint := metric.Explain(m)
 		g := of[reason]
 		if g == nil {
 			g = &group{reason: reason, hint: hint}

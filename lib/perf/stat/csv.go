@@ -137,7 +137,7 @@ func (r *Reader) parseFields(sep []byte) verdict {
 		if r.parseCount(fields[i:], sep) && r.parsePrefix(fields[:i], sep) {
 			return isCount
 		}
-		r.count = blank
+		r.count = blank // an attempt that failed leaves nothing behind
 	}
 	if isPrintedMetric(fields) {
 		return isMetric
@@ -163,7 +163,7 @@ func (r *Reader) parseCount(fields [][]byte, sep []byte) bool {
 // Without a unit before it the columns in between have to be none, or any word could be
 // the event.
 func (r *Reader) parseEvent(fields [][]byte, sep []byte, unit bool) bool {
-	if len(fields[0]) == 0 || !isLetter(fields[0][0]) && fields[0][0] != '_' || aggregate(fields[0]) != "" {
+	if len(fields[0]) == 0 || !isLetter(fields[0][0]) && fields[0][0] != '_' {
 		return false
 	}
 	n := 1 // fields that belong to the event: a PMU's name and terms stand between two slashes

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -212,7 +213,7 @@ func TestBadLines(t *testing.T) {
 	good := "7,,faults,10,100.00,,\n"
 	for _, bad := range []string{
 		"x", ",", ",,,,", "7", "7,", "7,,", "7,,,", "faults,7", "7,,faults,10", "7,,faults,10,", "7,,faults,x,100.00", "7,msec,,10,100.00",
-		"7,,cpu/faults,10,100.00", "-,,faults,10,100.00,,", "0x10,,faults,10,100.00", "1_0,,faults,10,100.00", "Some events weren't counted.",
+		"7,,cpu/faults,10,100.00", "-,,faults,10,100.00,,", "0x10,,faults,10,100.00", "1_0,,faults,10,100.00", "17 cycles", "   indented", "Some events weren't counted.",
 		"{", "{}", `{"`, `{"counter-value" : "7"}`, `{"event" : "faults"}`, `{"counter-value" : }`, `{"type":"end","by":"x","counts":{},"complete":true}`,
 	} {
 		counts, r, problems := read(t, "file", good+bad+"\n"+good)
@@ -222,6 +223,22 @@ func TestBadLines(t *testing.T) {
 		}
 		if p := problems[0]; p.Line != 2 || p.Name != "file" || p.Cause != record.CauseBadInput {
 			t.Errorf("%q: reported as %v", bad, p)
+		}
+	}
+}
+
+func TestCounter(t *testing.T) {
+	for row, want := range map[string]record.Counter{
+		"7,,faults,10,100.00,,": {Event: "faults", Scope: "all", Value: record.Float(7), Unit: "count", EnabledNS: record.Int(10), RunningNS: record.Int(10), Quality: record.Count},
+		"7,,cycles,10,25.00,,":  {Event: "cycles", Scope: "all", Value: record.Float(7), Unit: "cycles", EnabledNS: record.Int(40), RunningNS: record.Int(10), Quality: record.Estimate},
+		// Less than one percent: for how long it was enabled is not known.
+		"7,,cycles,10,0.00,,":            {Event: "cycles", Scope: "all", Value: record.Float(7), Unit: "cycles", RunningNS: record.Int(10), Quality: record.Estimate},
+		"<not counted>,,cycles,0,0.00,,": {Event: "cycles", Scope: "all", Unit: "cycles", RunningNS: record.Int(0), Missing: record.CauseEventNotCounted},
+		"7,faults":                       {Event: "faults", Scope: "all", Value: record.Float(7), Unit: "count", Quality: record.Count},
+	} {
+		counts, _, _ := read(t, "row", row)
+		if got := counts[0].Counter(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n got %swant %s", row, dump([]record.Counter{got}), dump([]record.Counter{want}))
 		}
 	}
 }
