@@ -64,15 +64,25 @@ test: ## all tests: examples, page (also in a browser), Go packages
 race: ## the tests that record nothing, under the race detector
 	$(GO) test -race $(GOTESTFLAGS) $(call packages,0)
 
-.PHONY: lint
-lint: ## formatting and linters: Go, bash, the page
+.PHONY: lint lint-setup lint-go lint-bash lint-page
+lint: lint-go lint-bash lint-page ## formatting and linters: Go, bash, the page
+
+lint-setup:
 	scripts/setup lint
+
+lint-go: lint-setup
 	@unformatted=$$($(tool) gofumpt -l cmd lib scripts) && \
 		{ [ -z "$$unformatted" ] || { echo "not formatted, run gofumpt -w on:"; echo "$$unformatted"; exit 1; }; }
 	$(GO) vet ./...
 	$(tool) staticcheck ./...
+	@find cmd lib scripts -name node_modules -prune -o \( -name '*.go' -o -name '*.js' \) -exec wc -l {} + | \
+		awk '$$1 > 500 && $$2 != "total" { print "note: " $$2 " has " $$1 " lines" }'
+
+lint-bash: lint-setup
 	shellcheck $(bash_scripts)
 	shfmt -d $(bash_scripts)
+
+lint-page: lint-setup
 	cd $(page) && npm run --silent check
 
 .PHONY: ci
