@@ -2,7 +2,9 @@ package stack
 
 import (
 	"bufio"
+	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,107 +58,172 @@ var separators = strings.NewReplacer(";", ":", "\n", " ", "\r", " ")
 //
 // Stacks whose frames have equal names are one line.
 func WriteFolded(out io.Writer, t *Table, w Weights, naming Naming) error {
-	f := newFoldedTree(t, w, naming)
-	return f.write(bufio.NewWriterSize(out, 64<<10))
+	f := newFoldedWriter(t, w, naming)
+	buffered := bufio.NewWriterSize(out, 64<<10)
+	if err := f.write(buffered); err != nil {
+		return err
+	}
+	return buffered.Flush()
 }
 
-// foldedTree is a trie of names: what of the Table's trie can be told apart in the text.
-type foldedTree struct {
-	names    []string
-	weights  []uint64 // by node; node 0 is above the roots
-	name     []int32
-	children [][]int32
+// A foldedWriter walks the trie in the order of the lines. What it walks over are sets of
+// stacks, since frames that differ may have the same name.
+type foldedWriter struct {
+	table   *Table
+	weights Weights
+	names   []string // by rank
+	rank    []int32  // by frame: in the order of name + ";"
+	order   []record.ID
+	start   []int32
+	needed  []bool // stacks that weigh something, or call one that does
+
+	todo  []pending
+	sets  []record.ID // of pending, one behind the other
+	calls []call      // scratch
+	next  []sibling   // scratch
+	line  []byte
 }
 
-func newFoldedTree(t *Table, w Weights, naming Naming) *foldedTree {
-	f := &foldedTree{weights: make([]uint64, 1), name: make([]int32, 1), children: make([][]int32, 1)}
-	nameIDs := map[string]int32{}
-	ofFrame := make([]int32, len(t.frames))
+// pending is what is still to be written behind a prefix of size bytes: the end of a line,
+// or everything below the stacks at sets[from:].
+type pending struct {
+	size   int
+	rank   int32
+	ends   bool
+	weight uint64 // if ends
+	from   int    // if not
+}
+
+// call is a stack and the rank of its leaf's name; a sibling is all calls of one rank.
+type (
+	call    struct{ rank, stack int32 }
+	sibling struct {
+		rank     int32
+		from, to int // in calls
+		weight   uint64
+		deeper   bool
+	}
+)
+
+func newFoldedWriter(t *Table, w Weights, naming Naming) *foldedWriter {
+	f := &foldedWriter{table: t, weights: w, rank: make([]int32, len(t.frames)), needed: make([]bool, len(t.stacks))}
+	f.order, f.start = t.children()
+
+	byName := map[string]int32{}
+	name := make([]string, len(t.frames))
 	for i := 1; i < len(t.frames); i++ {
-		name := naming.Name(&t.frames[i])
-		id, ok := nameIDs[name]
-		if !ok {
-			id = int32(len(f.names))
-			nameIDs[name] = id
-			f.names = append(f.names, name)
-		}
-		ofFrame[i] = id
+		name[i] = naming.Name(&t.frames[i])
+		byName[name[i]] = 0
+	}
+	f.names = slices.SortedFunc(maps.Keys(byName), compareElements)
+	for i, n := range f.names {
+		byName[n] = int32(i)
+	}
+	for i := 1; i < len(t.frames); i++ {
+		f.rank[i] = byName[name[i]]
 	}
 
-	// Only what weighs something, or calls what does.
-	needed := make([]bool, len(t.stacks))
 	for id := len(t.stacks) - 1; id > 0; id-- {
-		needed[id] = needed[id] || w.At(record.ID(id)) > 0
-		if needed[id] {
-			needed[t.stacks[id].parent] = true
+		f.needed[id] = f.needed[id] || w.At(record.ID(id)) > 0
+		if f.needed[id] {
+			f.needed[t.stacks[id].parent] = true
 		}
-	}
-
-	type key struct{ parent, name int32 }
-	nodes := map[key]int32{}
-	ofStack := make([]int32, len(t.stacks))
-	for id := 1; id < len(t.stacks); id++ {
-		if !needed[id] {
-			continue
-		}
-		s := t.stacks[id]
-		k := key{ofStack[s.parent], ofFrame[s.frame]}
-		n, ok := nodes[k]
-		if !ok {
-			n = int32(len(f.name))
-			nodes[k] = n
-			f.name = append(f.name, k.name)
-			f.weights = append(f.weights, 0)
-			f.children = append(f.children, nil)
-			f.children[k.parent] = append(f.children[k.parent], n)
-		}
-		ofStack[id] = n
-		f.weights[n] = plus(f.weights[n], w.At(record.ID(id)))
 	}
 	return f
 }
 
-// An item is what a line goes on with behind a prefix: a name and the weight that ends it,
-// or a name and the callees that follow it. A line ends in a blank and a number and goes
-// on with ";", and names hold characters on both sides of these: so lines are in order
-// if items are, and nodes are not.
-type item struct {
-	text string
-	node int32 // whose callees follow; 0 for the end of a line
-	size int   // of the prefix in front
+// compareElements orders names as they are ordered in lines when others follow them:
+// a + ";" against b + ";".
+func compareElements(a, b string) int {
+	n := min(len(a), len(b))
+	if c := strings.Compare(a[:n], b[:n]); c != 0 || len(a) == len(b) {
+		return c
+	}
+	if len(a) < len(b) {
+		return cmp.Compare(';', b[n])
+	}
+	return cmp.Compare(a[n], ';')
 }
 
-func (f *foldedTree) write(out *bufio.Writer) error {
-	var line []byte
-	todo := f.items(nil, 0, 0)
-	for len(todo) > 0 {
-		it := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		line = append(line[:it.size], it.text...)
-		if it.node != 0 {
-			todo = f.items(todo, it.node, len(line))
+func (f *foldedWriter) write(out *bufio.Writer) error {
+	f.sets = append(f.sets, 0)
+	f.below(0, 0)
+	for len(f.todo) > 0 {
+		p := f.todo[len(f.todo)-1]
+		f.todo = f.todo[:len(f.todo)-1]
+		f.line = append(f.line[:p.size], f.names[p.rank]...)
+		if !p.ends {
+			f.line = append(f.line, ';')
+			f.below(p.from, len(f.line))
 			continue
 		}
-		line = append(line, '\n')
-		if _, err := out.Write(line); err != nil {
+		f.line = append(f.line, ' ')
+		f.line = strconv.AppendUint(f.line, p.weight, 10)
+		f.line = append(f.line, '\n')
+		if _, err := out.Write(f.line); err != nil {
 			return err
 		}
 	}
-	return out.Flush()
+	return nil
 }
 
-// items pushes what follows a node, the last in order first.
-func (f *foldedTree) items(todo []item, node int32, size int) []item {
-	from := len(todo)
-	for _, c := range f.children[node] {
-		name := f.names[f.name[c]]
-		if w := f.weights[c]; w > 0 {
-			todo = append(todo, item{name + " " + strconv.FormatUint(w, 10), 0, size})
-		}
-		if len(f.children[c]) > 0 {
-			todo = append(todo, item{name + ";", c, size})
+// below replaces the set of stacks at sets[from:], which is the last one, by what they
+// call.
+func (f *foldedWriter) below(from, size int) {
+	f.calls = f.calls[:0]
+	for _, s := range f.sets[from:] {
+		for _, c := range f.order[f.start[s]:f.start[s+1]] {
+			if f.needed[c] {
+				f.calls = append(f.calls, call{f.rank[f.table.stacks[c].frame], int32(c)})
+			}
 		}
 	}
-	slices.SortFunc(todo[from:], func(a, b item) int { return strings.Compare(b.text, a.text) })
-	return todo
+	f.sets = f.sets[:from]
+	slices.SortFunc(f.calls, func(a, b call) int { return cmp.Compare(a.rank, b.rank) })
+
+	f.next = f.next[:0]
+	plain := true
+	for i := 0; i < len(f.calls); {
+		s := sibling{rank: f.calls[i].rank, from: i}
+		for ; i < len(f.calls) && f.calls[i].rank == s.rank; i++ {
+			id := f.calls[i].stack
+			s.weight = plus(s.weight, f.weights.At(record.ID(id)))
+			s.deeper = s.deeper || f.start[id] < f.start[id+1]
+		}
+		s.to = i
+		if n := len(f.next); n > 0 && strings.HasPrefix(f.names[f.next[n-1].rank], f.names[s.rank]) {
+			plain = false
+		}
+		f.next = append(f.next, s)
+	}
+
+	first := len(f.todo)
+	for i := len(f.next) - 1; i >= 0; i-- {
+		s := f.next[i]
+		if s.deeper {
+			f.todo = append(f.todo, pending{size: size, rank: s.rank, from: len(f.sets)})
+			for _, c := range f.calls[s.from:s.to] {
+				f.sets = append(f.sets, record.ID(c.stack))
+			}
+		}
+		if s.weight > 0 {
+			f.todo = append(f.todo, pending{size: size, rank: s.rank, ends: true, weight: s.weight})
+		}
+	}
+	if !plain {
+		f.untangle(f.todo[first:])
+	}
+}
+
+// untangle sorts siblings of which one's name begins with another's. A line that ends
+// goes on with a blank and a number there, one that does not with ";", and names with
+// characters in between: "f 9", "f(int) 9", "f;g 9".
+func (f *foldedWriter) untangle(list []pending) {
+	text := func(p pending) string {
+		if p.ends {
+			return f.names[p.rank] + " " + strconv.FormatUint(p.weight, 10)
+		}
+		return f.names[p.rank] + ";"
+	}
+	slices.SortFunc(list, func(a, b pending) int { return strings.Compare(text(b), text(a)) })
 }
