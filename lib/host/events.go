@@ -16,7 +16,7 @@ import (
 // probeEvents counts the generic events: with perf where there is one, else by opening
 // them, which tells the same of the machine.
 func (p *prober) probeEvents(ctx context.Context) {
-	answers := make([]answerOf, len(genericEvents))
+	answers := make([]response, len(genericEvents))
 	if p.perf == nil {
 		for i, e := range genericEvents {
 			answers[i] = p.ask(e)
@@ -40,8 +40,8 @@ func (p *prober) probeEvents(ctx context.Context) {
 	}
 }
 
-// answerOf is what counting one event gave.
-type answerOf struct {
+// response is what counting one event gave.
+type response struct {
 	reading
 	read   bool   // there is a reading
 	denied bool   // it is a matter of permission
@@ -50,12 +50,12 @@ type answerOf struct {
 }
 
 // ask opens an event without perf.
-func (p *prober) ask(e genericEvent) answerOf {
+func (p *prober) ask(e genericEvent) response {
 	r, err := e.open()
 	if err == nil {
-		return answerOf{reading: r, read: true}
+		return response{reading: r, read: true}
 	}
-	a := answerOf{said: "perf_event_open fails with " + errnoName(err)}
+	a := response{said: "perf_event_open fails with " + errnoName(err)}
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		a.denied = true
@@ -68,7 +68,7 @@ func (p *prober) ask(e genericEvent) answerOf {
 // askPerf counts all events at once, and alone those that this leaves open: where there
 // are more events than counters, a short run may end before their turn comes, and an event
 // that perf does not know keeps it from counting the others.
-func (p *prober) askPerf(ctx context.Context, answers []answerOf) {
+func (p *prober) askPerf(ctx context.Context, answers []response) {
 	names := make([]string, len(genericEvents))
 	for i, e := range genericEvents {
 		names[i] = e.name
@@ -90,27 +90,27 @@ func (p *prober) askPerf(ctx context.Context, answers []answerOf) {
 }
 
 // find picks the reading of an event: that of the core type which counted, on hybrid parts.
-func (p *prober) find(readings []reading, o outcome, name string) answerOf {
-	var best answerOf
+func (p *prober) find(readings []reading, o outcome, name string) response {
+	var best response
 	for _, r := range readings {
 		if isEvent(r.event, name) && (!best.read || r.value > best.value) {
-			best = answerOf{reading: r, read: true}
+			best = response{reading: r, read: true}
 		}
 	}
 	if best.read {
 		return best
 	}
 	if o.timedOut {
-		return answerOf{hung: true, said: p.timeout()}
+		return response{hung: true, said: p.timeout()}
 	}
-	return answerOf{said: cmp.Or(o.message(), "perf stat printed no count"), denied: o.refused()}
+	return response{said: cmp.Or(o.message(), "perf stat printed no count"), denied: o.refused()}
 }
 
 // silentForUsers are the events that the kernel counts from its own code, so that a user
 // who may count user code only reads 0 whatever happens.
 var silentForUsers = []string{"context-switches", "cpu-migrations"}
 
-func (p *prober) addSoftware(e genericEvent, a answerOf) {
+func (p *prober) addSoftware(e genericEvent, a response) {
 	c := p.add(e.name, record.OK, a.detail())
 	switch {
 	case a.denied:
@@ -131,7 +131,7 @@ func (p *prober) addSoftware(e genericEvent, a answerOf) {
 
 // addPMU tells the absence of all hardware events from that of some, and both from a
 // matter of permission. It returns the capability's status.
-func (p *prober) addPMU(answers []answerOf) record.Status {
+func (p *prober) addPMU(answers []response) record.Status {
 	var counted []string
 	var read, denied, notCounted bool
 	var said string
@@ -184,7 +184,7 @@ func hardwareEvents() int {
 	return n
 }
 
-func (p *prober) addHardware(e genericEvent, a answerOf, pmu record.Status) {
+func (p *prober) addHardware(e genericEvent, a response, pmu record.Status) {
 	c := p.add(e.name, record.OK, a.detail())
 	switch {
 	case a.counted:
@@ -226,7 +226,7 @@ func (p *prober) watchdogFix() string {
 }
 
 // detail is the count in words.
-func (a answerOf) detail() string {
+func (a response) detail() string {
 	text := "counts " + strconv.FormatFloat(a.value, 'f', -1, 64)
 	if a.unit != "" {
 		text += " " + a.unit

@@ -52,8 +52,7 @@ var genericEvents = []genericEvent{
 // perf_event_open: ENOENT for an event that the processor or its hypervisor does not have,
 // EACCES from perf_event_paranoid, EPERM from seccomp, ENOSYS from a kernel without perf events.
 func (e genericEvent) open() (reading, error) {
-	// The thread is not unlocked where the goroutine ends, but here it goes on.
-	runtime.LockOSThread()
+	runtime.LockOSThread() // it is this thread that is counted
 	defer runtime.UnlockOSThread()
 
 	r := reading{event: e.name}

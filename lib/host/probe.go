@@ -58,10 +58,11 @@ func Probe(ctx context.Context) ([]record.Capability, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if found != nil && found.ELF == "" {
-		found.ELF = unwrap(ctx, found)
-	}
 	p := newProber(here, found)
+	if found != nil && found.ELF == "" {
+		found.ELF = p.unwrap(ctx)
+		p.perms = p.permissions(found)
+	}
 
 	p.probeHost()
 	p.probePerf(err)
@@ -75,14 +76,15 @@ func Probe(ctx context.Context) ([]record.Capability, error) {
 
 // unwrap returns the ELF file behind a script that is not one of the distributions': the
 // parent of what perf runs. Empty where it will not say.
-func unwrap(ctx context.Context, script *perf.Perf) string {
-	o := (&prober{perf: script, limit: trialTime}).try(ctx, "stat", "-x,", "-o", "/dev/null", "-e", "cpu-clock", "--", "sh", "-c", "readlink /proc/$PPID/exe")
+func (p *prober) unwrap(ctx context.Context) string {
+	o := p.try(ctx, "stat", "-x,", "-o", "/dev/null", "-e", "cpu-clock", "--", "sh", "-c", "readlink /proc/$PPID/exe")
 	path := strings.TrimSpace(string(o.stdout))
 	if !filepath.IsAbs(path) {
 		return ""
 	}
-	version := (&prober{perf: &perf.Perf{Path: path}, limit: trialTime}).try(ctx, "--version")
-	if !strings.HasPrefix(string(version.stdout), "perf version "+script.Version) {
+	inner := &prober{perf: &perf.Perf{Path: path}, limit: p.limit}
+	words := strings.Fields(string(inner.try(ctx, "--version").stdout)) // "perf version 6.1.187"
+	if len(words) < 3 || words[0] != "perf" || words[2] != p.perf.Version {
 		return ""
 	}
 	return path

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"vperf/lib/internal/shell"
 	"vperf/lib/perf"
 	"vperf/lib/perf/perftest"
 	"vperf/lib/record"
@@ -382,6 +383,31 @@ func TestProbeHere(t *testing.T) {
 		opened, err := eventNamed(name).open()
 		if counts := by[name].Status == record.OK; counts != (err == nil && opened.counted) {
 			t.Errorf("perf says %+v, perf_event_open %+v, %v", by[name], opened, err)
+		}
+	}
+}
+
+// A script that no distribution wrote: the ELF file behind it is found by running it.
+func TestUnwrap(t *testing.T) {
+	binary := perftest.NeedPerf(t)
+	if binary.ELF == "" {
+		t.Skip("SKIPPED, needs a perf whose ELF file is known")
+	}
+	script := filepath.Join(t.TempDir(), "perf")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec "+shell.Quote(binary.Path)+` "$@"`+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := newProber(here, &perf.Perf{Path: script, Script: true, Version: binary.Version})
+	if got := p.unwrap(t.Context()); got != binary.ELF {
+		t.Errorf("got %q, want %q", got, binary.ELF)
+	}
+	p.perf.Version = strings.TrimSuffix(p.perf.Version, p.perf.Version[len(p.perf.Version)-1:])
+	if got := p.unwrap(t.Context()); got != "" {
+		t.Errorf("got %q, which is another version", got)
+	}
+	for _, machine := range []string{"vm", "garbage", "eacces"} {
+		if got := standIn(t, machine, 1).unwrap(t.Context()); got != "" {
+			t.Errorf("%s: got %q", machine, got)
 		}
 	}
 }
