@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/.tools/bin:$(PATH)
 commands := $(notdir $(patsubst %/,%,$(wildcard cmd/vp-*/)))
 tool := $(GO) tool -modfile=scripts/tools/go.mod
 page := lib/report/web
-bash_scripts := scripts/vperf scripts/setup .ci/run examples/check/check.sh
+shell_scripts := scripts/vperf scripts/setup .ci/run examples/check/check.sh $(wildcard lib/*/*/*.sh)
 
 # packages 1: the packages whose tests may record with perf; 0: the others.
 packages = $$($(GO) list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
@@ -64,8 +64,8 @@ test: ## all tests: examples, page (also in a browser), Go packages
 race: ## the tests that record nothing, under the race detector
 	$(GO) test -race $(GOTESTFLAGS) $(call packages,0)
 
-.PHONY: lint lint-setup lint-go lint-bash lint-page
-lint: lint-go lint-bash lint-page ## formatting and linters: Go, bash, the page
+.PHONY: lint lint-setup lint-go lint-shell lint-page
+lint: lint-go lint-shell lint-page ## formatting and linters: Go, shell, the page
 
 lint-setup:
 	scripts/setup lint
@@ -78,9 +78,9 @@ lint-go: lint-setup
 	@find cmd lib scripts -name node_modules -prune -o \( -name '*.go' -o -name '*.js' \) -exec wc -l {} + | \
 		awk '$$1 > 500 && $$2 != "total" { print "note: " $$2 " has " $$1 " lines" }'
 
-lint-bash: lint-setup
-	shellcheck $(bash_scripts)
-	shfmt -d $(bash_scripts)
+lint-shell: lint-setup
+	shellcheck $(shell_scripts)
+	shfmt -d $(shell_scripts)
 
 lint-page: lint-setup
 	cd $(page) && npm run --silent check

@@ -61,14 +61,25 @@ while [ $i -lt 100000 ]; do i=$((i + 1)); done
 exec "$@"
 `
 
-func TestVperf(t *testing.T) {
+func TestScripts(t *testing.T) {
 	perftest.NeedPerf(t)
+	setup, err := filepath.Abs("setup")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.RunT(sequential{t}, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("BIN", bin)
+			env.Setenv("SETUP", setup)
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
 	})
