@@ -58,7 +58,7 @@ func run(env *tool.Env) error {
 	found, err := host.Probe(env.Context)
 	close(ended)
 	if err != nil {
-		select {} // there was a signal: its handler ends the process, with its status
+		return err
 	}
 
 	if err := write(env, found); err != nil {

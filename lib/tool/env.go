@@ -54,15 +54,19 @@ func (env *Env) Warn(place, text, hint string) {
 	}
 }
 
-// Fail reports err and lets the work go on; the exit status will be err's.
+// Fail reports err and lets the work go on; the exit status will be err's. The hint is that
+// of an [Error], or what the Hint method of another error says.
 func (env *Env) Fail(err error) {
 	var e *Error
 	status, hint := 1, ""
+	var hinting interface{ Hint() string }
 	if errors.As(err, &e) {
 		hint = e.Hint
 		if e.Status != 0 {
 			status = e.Status
 		}
+	} else if errors.As(err, &hinting) {
+		hint = hinting.Hint()
 	}
 	if hint == usageHint {
 		hint = "see " + env.cmd.Name + " --help"
@@ -137,12 +141,13 @@ func (env *Env) watchSignals() (stop func()) {
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	done := make(chan struct{})
+	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		patient := env.readsPipe()
 		for {
 			select {
 			case <-done:
+				close(gone)
 				return
 			case s := <-signals:
 				if s == syscall.SIGINT && patient {
@@ -155,7 +160,11 @@ func (env *Env) watchSignals() (stop func()) {
 			}
 		}
 	}()
-	return func() { signal.Stop(signals); close(done) }
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		<-gone // a signal that is being handled has the last word about the exit status
+	}
 }
 
 func (env *Env) readsPipe() bool {
