@@ -395,8 +395,11 @@ export class App {
     }
     if (threads || range) parts.push(`${percent(a.weight, this.event.total)} % of all ${this.event.name}`);
     const rows =
-      h.threads.length === 1 && h.threads[0].tid === null && !this.event.timed ? 'stacks' : 'samples';
-    parts.push(`${grouped(a.samples)} ${rows}`, weightText(a.weight, this.event.unit));
+      h.threads.length === 1 && h.threads[0].tid === null && !this.event.timed ? 'stack' : 'sample';
+    parts.push(
+      `${grouped(a.samples)} ${rows}${a.samples === 1 ? '' : 's'}`,
+      weightText(a.weight, this.event.unit),
+    );
     const untimed = this.event.samples - this.event.timed;
     if (!this.event.timed) parts.push('no times in the input');
     else if (untimed) parts.push(`${grouped(untimed)} without a time${range ? ' left out' : ''}`);

@@ -18,6 +18,7 @@ async function open(script) {
       `The samples in this page cannot be read${old}: ${err}. The overview below does not need them.`;
     $('trouble').hidden = false;
   }
+  performance.mark('ready');
   document.documentElement.dataset.ready = '';
 }
 

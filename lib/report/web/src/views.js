@@ -136,14 +136,14 @@ export function paintThreads(app, answer) {
   heads.push(unit === 'ns' ? `Sampled ${column.unit}` : 'Weight');
   if (counted) heads.push(`CPU time ${column.unit}`);
   $('thread-head').replaceChildren(
-    ...heads.map((t, i) => el('th', { scope: 'col', class: i ? 'n' : '' }, t)),
+    ...heads.map((t, i) => el('th', { scope: 'col', class: ['', 'n wide'][i] ?? 'n' }, t)),
   );
   const row = (/** @type {import('./threads.js').Entry} */ r) => {
     const on = app.state.who === r.value;
     /** @type {import('./tables.js').Cell[]} */
     const cells = [
       { cls: 'f', look: 'button', text: r.name, title: on ? 'Show all threads' : 'Show this one only' },
-      { cls: 'n q', text: group ? String(r.threads.length) : String(threads[r.threads[0]].tid ?? '–') },
+      { cls: 'n q wide', text: group ? String(r.threads.length) : String(threads[r.threads[0]].tid ?? '–') },
       { cls: 'n bb', text: percent(r.weight, sum), bar: share(r.weight, largest) },
       { cls: 'n', text: grouped(r.samples) },
       { cls: 'n', text: weight(r.weight) },
