@@ -140,8 +140,9 @@ func (s *scope) inMode(f *Formula, e *expression, mode string) record.Metric {
 		value, name := s.operand(operand, mode)
 		names[operand] = name
 		if value.Missing != "" {
-			// Of the run the cause that helps is told, of a thread only what was asked for.
-			if m.Missing == "" || (m.Missing == record.CauseDisabled) == (s.name == whole) {
+			// The first operand is what the metric is about. Of a thread only what was asked for
+			// altogether is told.
+			if m.Missing == "" || s.name != whole && value.Missing == record.CauseDisabled {
 				m.Missing = value.Missing
 			}
 			continue

@@ -190,8 +190,8 @@ func TestMissing(t *testing.T) {
 			record.CauseEventNotCounted, Words(record.CauseEventNotCounted), 0,
 		},
 		{
-			"the cause of what was asked for, if that comes second", lost(counters("", nil), "cycles", record.CauseNoPMU), "ipc",
-			record.CauseNoPMU, Words(record.CauseNoPMU), 0,
+			"the cause of what it is about, not of what it would be divided by", lost(counters("", nil), "instructions", record.CauseNoPMU), "l1d_miss_rate",
+			record.CauseDisabled, "it was not measured", 0,
 		},
 		{
 			"not asked for", counters("", nil), "ipc",

@@ -106,7 +106,7 @@ func (r *Run) AddCounter(c *record.Counter) {
 	case c.Missing == "":
 		v.Missing = record.CauseEventNotCounted
 	}
-	key := countKey{c.Scope, event.Base(name), mode(name)}
+	key := countKey{cmp.Or(c.Scope, whole), event.Base(name), mode(name)}
 	if r.counts == nil {
 		r.counts = map[countKey]map[string]Value{}
 	}

@@ -21,7 +21,7 @@ var Table = []Formula{
 			{Expr: "meta.target.duration_ns / 1e9", Source: "from the release of the target to its end"},
 			{Expr: "duration_time / 1e9", Source: perfStat},
 			{Expr: "interval.end_ns / 1e9", Note: "end of the last interval", Source: perfStat},
-			{Expr: "samples.span_ns / 1e9", Note: "from the first sample to the last, which is less than the run", Source: "perf record"},
+			{Expr: "samples.span_ns / 1e9", Note: "from the first sample to the last", Source: "perf record"},
 		},
 	},
 	{
@@ -29,7 +29,7 @@ var Table = []Formula{
 		Ways: []Way{
 			{Expr: "task-clock / 1e9", Source: vtune},
 			{Expr: "( user_time + system_time ) / 1e9", Source: "getrusage(2)"},
-			{Expr: "samples.clock_ns / 1e9", Note: "weight of the samples of a clock", Source: "perf record"},
+			{Expr: "samples.clock_ns / 1e9", Note: "samples of a clock", Source: "perf record"},
 		},
 	},
 	{
@@ -73,7 +73,7 @@ var Table = []Formula{
 		Ways: []Way{
 			{Expr: "L1-dcache-load-misses / L1-dcache-loads", Vendor: event.AMD, Note: "misses include prefetches", Source: perfStat},
 			{Expr: "L1-dcache-load-misses / L1-dcache-loads", Source: perfStat},
-			{Expr: "L1-dcache-load-misses / instructions", Note: "per instruction: loads were not counted", Source: papi},
+			{Expr: "L1-dcache-load-misses / instructions", Note: "per instruction", Source: papi},
 		},
 	},
 	{
@@ -103,7 +103,7 @@ var Table = []Formula{
 		Ways: []Way{
 			{Expr: "dTLB-load-misses / dTLB-loads", Vendor: event.AMD, Note: "of the look-ups that missed the first level", Source: amdPMU},
 			{Expr: "dTLB-load-misses / dTLB-loads", Source: perfStat},
-			{Expr: "dTLB-load-misses / instructions", Note: "per instruction: loads were not counted", Source: papi},
+			{Expr: "dTLB-load-misses / instructions", Note: "per instruction", Source: papi},
 		},
 	},
 	{

@@ -3,8 +3,10 @@ package summary
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/rivo/uniseg"
 
@@ -96,11 +98,8 @@ func text(t *testing.T, stream string, style Style) string {
 	return out.String()
 }
 
-// Whatever a stream says, nothing but our own colours reaches the terminal, no line is
-// wider than it, and without colours there is no escape at all.
-func TestTerminal(t *testing.T) {
-	evil := `\u001b]0;owned\u0007\r\nx\u202e` + strings.Repeat("y", 200)
-	stream := strings.ReplaceAll(`{"type":"stream","schema":1,"by":"x","profile":"EVIL"}
+// everything is a stream that fills every section.
+const everything = `{"type":"stream","schema":1,"by":"x","profile":"EVIL"}
 {"type":"end","by":"x","counts":{},"complete":true}
 {"type":"stream","schema":1,"by":"x","profile":"other"}
 {"type":"meta","target":{"cmd":["EVIL"],"pid":1,"signal":"EVIL"},"host":{"name":"EVIL","kernel":"EVIL","cpu":{"vendor":"EVIL","name":"EVIL"},"ncpu":2,"hypervisor":"EVIL"},"perf_version":"EVIL","callgraph":"EVIL","options":{"freq":"EVIL"}}
@@ -116,7 +115,13 @@ func TestTerminal(t *testing.T) {
 {"type":"finding","rule":"EVIL","verdict":"EVIL","severity":"error","advice":"EVIL","next":"EVIL"}
 {"type":"notice","severity":"EVIL","text":"EVIL","fix":"EVIL"}
 {"type":"end","by":"x","counts":{},"complete":true}
-`, "EVIL", evil)
+`
+
+// Whatever a stream says, nothing but our own colours reaches the terminal, no line is
+// wider than it, and without colours there is no escape at all.
+func TestTerminal(t *testing.T) {
+	evil := `\u001b]0;owned\u0007\r\nx\u202e` + strings.Repeat("y", 200)
+	stream := strings.ReplaceAll(everything, "EVIL", evil)
 	for _, style := range []Style{{Width: 80}, {Width: 80, Color: true}, {Width: 1}} {
 		got := text(t, stream, style)
 		for _, section := range []string{"Collection", "Hardware metrics", "Hotspots", "Threads", "Memory", "Findings", "Notices"} {
@@ -209,4 +214,38 @@ func TestRaw(t *testing.T) {
 	if got := text(t, event, Style{}); !strings.Contains(got, "Samples  none") {
 		t.Errorf("no word that there are no samples:\n%s", got)
 	}
+}
+
+// Whatever the input is, there are metrics without NaN and text that is safe to show.
+func FuzzText(f *testing.F) {
+	f.Add([]byte(everything))
+	f.Add([]byte(`{"type":"counter","event":"cycles","scope":"all","value":1e308}` + "\n" + `{"type":"counter","event":"instructions","scope":"all","value":1e-308}` + "\n"))
+	f.Add([]byte(`{"type":"sample","event":1,"tid":-5,"time_ns":-9223372036854775808,"weight":18446744073709551615,"stack":9}` + "\n"))
+	f.Add([]byte(`{"type":"rss","pid":0,"time_ns":-1,"bytes":-1}` + "\n" + `{"type":"meta","target":{"start_ns":9223372036854775807}}` + "\n"))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		r := record.NewReader("fuzz", bytes.NewReader(stream))
+		g := Gatherer{Text: true}
+		for r.Next() {
+			g.Add(r)
+		}
+		var out bytes.Buffer
+		if err := Write(&out, g.Profiles(), nil, Style{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range out.String() {
+			if c != '\n' && !unicode.IsPrint(c) {
+				t.Fatalf("%U in %q", c, out.String())
+			}
+		}
+		for _, p := range g.Profiles() {
+			for _, m := range p.News() {
+				switch {
+				case (m.Value == nil) == (m.Missing == ""):
+					t.Errorf("neither value nor cause: %+v", m)
+				case m.Value != nil && (math.IsNaN(*m.Value) || math.IsInf(*m.Value, 0)):
+					t.Errorf("no number: %+v", m)
+				}
+			}
+		}
+	})
 }

@@ -40,7 +40,7 @@ func Write(out io.Writer, profiles []*Profile, beside []record.Notice, style Sty
 
 func (w *writer) profile(p *Profile) {
 	metrics := p.Metrics()
-	w.collection(p)
+	w.collection(p, metrics)
 	w.metrics(p, metrics)
 	w.hotspots(p)
 	w.threads(p, metrics)
@@ -49,7 +49,7 @@ func (w *writer) profile(p *Profile) {
 	w.notices(slices.Concat(p.Notices, p.Remarks()))
 }
 
-func (w *writer) collection(p *Profile) {
+func (w *writer) collection(p *Profile, metrics []record.Metric) {
 	t := table{right: []bool{false, false}}
 	if target := p.Run.Meta.Target; target != nil {
 		if len(target.Cmd) > 0 {
@@ -93,6 +93,11 @@ func (w *writer) collection(p *Profile) {
 		t.add("Samples", "raw: put vp-fold in front of vp-metrics to see where time went")
 	case s != nil:
 		t.add("Samples", "none")
+	}
+	for i := range metrics {
+		if m := &metrics[i]; m.Name == "elapsed_s" && m.Scope == "all" && m.Value != nil {
+			t.add("Elapsed", value(*m))
+		}
 	}
 	if len(t.rows) > 0 {
 		w.section("Collection", "")
