@@ -58,6 +58,10 @@ func TestSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	header, err := p.Command(t.Context(), "report", "--header-only", "-i", path).Output()
+	if err != nil || !bytes.Contains(header, []byte("clockid: monotonic")) {
+		t.Errorf("%v, the recording's clock is not CLOCK_MONOTONIC:\n%s", err, header)
+	}
 	profile := readProfile(t, c.stdout.Bytes())
 	target := profile.metas[0].Target
 	startS, endS := float64(*target.StartNS)/1e9, float64(*target.StartNS+*profile.metas[1].Target.DurationNS)/1e9
@@ -277,6 +281,27 @@ func TestPerfIsIdle(t *testing.T) {
 		t.Errorf("perf used %d0 ms of 500 ms", ticks)
 	}
 	c.finish()
+}
+
+// What was recorded until vp-collect was killed can be read, if it was to be kept.
+func TestKilledKeeping(t *testing.T) {
+	p := needPerf(t)
+	dir := t.TempDir()
+	ready := filepath.Join(dir, "ready")
+	c := startGroup(t, "-F", "999", "--keep", dir, "--", "sh", "-c", "target spin 200; echo 1 > "+ready+"; sleep 10")
+	await(t, ready)
+	c.Process.Kill()
+	c.Process.Wait()
+	for range 400 {
+		if len(alive(t, "-o\x00"+dir)) == 0 {
+			break
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	out, err := p.Command(t.Context(), "script", "-i", filepath.Join(dir, "perf.data"), "-F", "comm").CombinedOutput()
+	if err != nil || strings.Count(string(out), "target") < 100 {
+		t.Errorf("%v, samples of the target: %d", err, strings.Count(string(out), "target"))
+	}
 }
 
 // A daemon that the target leaves behind holds up nobody.

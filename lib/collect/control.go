@@ -8,9 +8,10 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"vperf/lib/perf"
 )
@@ -28,9 +29,9 @@ type controlled struct {
 	cmd    *exec.Cmd
 	orders *os.File // perf's control pipe
 	acks   *os.File
-	stderr head
 	done   chan struct{} // closed when it has ended
 	err    error         // how it ended; valid after done
+	stderr string        // what it said, or the beginning of it; valid after done
 }
 
 // startControlled starts perf. It waits neither for perf to be ready nor for its end.
@@ -50,8 +51,12 @@ func startControlled(p *perf.Perf, w *watcher, args ...string) (*controlled, err
 	// Cancelling is not for perf: it has to write its file in peace.
 	c := &controlled{cmd: p.Command(context.Background(), args...), orders: orders, acks: acks, done: make(chan struct{})}
 	c.cmd.ExtraFiles = []*os.File{perfOrders, perfAcks}
-	c.cmd.Stderr = &c.stderr
-	c.cmd.WaitDelay = time.Second // a wrapper script may leave somebody behind who holds stderr
+	// Not a pipe: a perf that outlives us must not die of it before its file is written.
+	stderr, err := memoryFile("perf stderr")
+	if err != nil {
+		return nil, errors.Join(err, c.hangUp())
+	}
+	c.cmd.Stderr = stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid:   true, // Ctrl-C is for the command
 		Pdeathsig: syscall.SIGTERM,
@@ -64,10 +69,14 @@ func startControlled(p *perf.Perf, w *watcher, args ...string) (*controlled, err
 		runtime.LockOSThread()
 		err := c.cmd.Start()
 		started <- err
+		defer stderr.Close()
 		if err != nil {
 			return
 		}
 		c.err = c.cmd.Wait()
+		head := make([]byte, 16<<10)
+		n, _ := stderr.ReadAt(head, 0) // it ends before
+		c.stderr = string(head[:n])
 		w.forget(c.cmd.Process.Pid)
 		close(c.done)
 	}()
@@ -76,6 +85,15 @@ func startControlled(p *perf.Perf, w *watcher, args ...string) (*controlled, err
 	}
 	w.watch(c.cmd.Process.Pid)
 	return c, nil
+}
+
+// memoryFile returns an anonymous file that no full disk concerns.
+func memoryFile(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // controlPipe makes a pipe that we write to, or read from. perf's end of it is both ends,
@@ -162,7 +180,7 @@ func (c *controlled) stop() {
 // ...". It may be called after stop.
 func (c *controlled) failure() error {
 	var exit *exec.ExitError
-	if c.err == nil || errors.Is(c.err, exec.ErrWaitDelay) {
+	if c.err == nil {
 		return nil
 	}
 	if !errors.As(c.err, &exit) {
@@ -185,7 +203,7 @@ func (c *controlled) failure() error {
 
 // fix returns what to do about what perf complains of, if that is known.
 func (c *controlled) fix() string {
-	if strings.Contains(c.stderr.String(), "No space left on device") {
+	if strings.Contains(c.stderr, "No space left on device") {
 		return "set TMPDIR to a directory on a disk with room"
 	}
 	return ""
@@ -193,7 +211,7 @@ func (c *controlled) fix() string {
 
 // complaint returns the first line of perf's stderr that is not routine.
 func (c *controlled) complaint() string {
-	for line := range strings.Lines(c.stderr.String()) {
+	for line := range strings.Lines(c.stderr) {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "" || line == "Error:" || line == "WARNING:":
@@ -203,26 +221,4 @@ func (c *controlled) complaint() string {
 		}
 	}
 	return ""
-}
-
-// head keeps the beginning of what is written to it. It may be read while it is written.
-type head struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// headSize bounds what is kept of a perf that does not stop complaining.
-const headSize = 16 << 10
-
-func (h *head) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.text.Write(p[:min(len(p), headSize-h.text.Len())])
-	return len(p), nil
-}
-
-func (h *head) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.text.String()
 }

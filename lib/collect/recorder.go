@@ -216,10 +216,9 @@ func refusalOf(c *controlled, err error) refusal {
 			f.reason = how.Error()
 		}
 	}
-	text := c.stderr.String()
 	has := func(words ...string) bool {
 		for _, word := range words {
-			if strings.Contains(text, word) {
+			if strings.Contains(c.stderr, word) {
 				return true
 			}
 		}
@@ -238,7 +237,7 @@ func refusalOf(c *controlled, err error) refusal {
 		f.fix = "sudo sysctl kernel.perf_event_mlock_kb=2048"
 	case has("event syntax error", "parser error", "Cannot find PMU", "unknown tracepoint", "Failed to find"):
 		f.kind = refusedEvent
-		if _, detail, ok := strings.Cut(text, `\___ `); ok { // an arrow to the place in the event
+		if _, detail, ok := strings.Cut(c.stderr, `\___ `); ok { // an arrow to the place in the event
 			detail, _, _ = strings.Cut(detail, "\n")
 			f.reason = detail
 		}

@@ -50,8 +50,7 @@ Consider adjusting /proc/sys/kernel/perf_event_paranoid setting to open
 		{"no lbr", "Error:\ncycles:P: PMU Hardware or event type doesn't support branch stack sampling.\n", lbr, frames, refusedOther, record.CausePerfRecordFailed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := &controlled{}
-			c.stderr.Write([]byte(test.stderr))
+			c := &controlled{stderr: test.stderr}
 			f := refusalOf(c, errEnded)
 			if f.kind != test.kind || f.cause != test.cause || f.reason == "" {
 				t.Errorf("refusal %+v", f)
@@ -119,17 +118,5 @@ func TestCut(t *testing.T) {
 		if cut(path) != want {
 			t.Errorf("%s: cut is %v", name, !want)
 		}
-	}
-}
-
-func TestHead(t *testing.T) {
-	var h head
-	for range 100 {
-		if n, err := h.Write(make([]byte, 1000)); n != 1000 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if n := len(h.String()); n != headSize {
-		t.Errorf("%d bytes kept", n)
 	}
 }

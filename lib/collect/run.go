@@ -169,6 +169,7 @@ func (r *run) observe(ctx context.Context) error {
 		wg.Go(func() { r.counter = r.startCounter(ctx) })
 	}
 	wg.Wait()
+	<-r.watcher.up // since long
 	return recordErr
 }
 
