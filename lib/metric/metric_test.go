@@ -313,6 +313,19 @@ func TestScopes(t *testing.T) {
 	check(t, find(t, r, "all", "ipc"), 0.25, "instructions / cycles", record.Count)
 }
 
+// CPUs are parts of the run, too; but their clock runs on while they are idle.
+func TestCPUs(t *testing.T) {
+	r := counters("", nil)
+	for scope, v := range map[string]float64{"cpu:0": 100, "cpu:1": 200, "socket:0": 300} {
+		r.AddCounter(&record.Counter{Event: "cycles", Scope: scope, Value: record.Float(v)})
+		r.AddCounter(&record.Counter{Event: "task-clock", Scope: scope, Value: record.Float(v)})
+	}
+	check(t, find(t, r, "all", "cycles"), 300, "cycles", record.Count)
+	missing(t, find(t, r, "all", "cpu_time_s"), record.CauseDisabled, "it was not measured")
+	r.AddCounter(&record.Counter{Event: "task-clock", Scope: "tid:1", Value: record.Float(1e9)})
+	check(t, find(t, r, "all", "cpu_time_s"), 1, "task-clock / 1e9", record.Count)
+}
+
 // A hybrid processor counts each kind of core by itself.
 func TestHybrid(t *testing.T) {
 	r := counters(event.Intel, map[string]float64{

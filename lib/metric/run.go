@@ -112,24 +112,15 @@ func (r *Run) AddCounter(c *record.Counter) {
 	}
 	r.put(key, event.CoreType(name), v)
 	// A part of the run stands in for the whole where the whole was not counted.
-	if kind, _, isPart := strings.Cut(c.Scope, ":"); isPart && adds[kind] {
+	if kind, _, isPart := strings.Cut(c.Scope, ":"); isPart && slices.Contains(parts, kind) {
 		key.scope = kind
 		r.put(key, c.Scope+" "+event.CoreType(name), v)
 	}
 }
 
-// adds are the kinds of scopes that, taken together, are the run. One is enough, and this is
-// the order in which they are looked for.
-var (
-	parts = []string{"tid", "cpu", "core", "cluster", "cache", "die", "socket", "node"}
-	adds  = func() map[string]bool {
-		m := map[string]bool{}
-		for _, p := range parts {
-			m[p] = true
-		}
-		return m
-	}()
-)
+// parts are the kinds of scopes that, taken together, are the run, in the order in which they
+// are looked for: one kind is enough, for each counts everything.
+var parts = []string{"tid", "cpu", "core", "cluster", "cache", "die", "socket", "node"}
 
 func (r *Run) put(key countKey, part string, v Value) {
 	cells := r.counts[key]
@@ -161,7 +152,11 @@ func (r *Run) count(scope, name, mode string) (v Value, called string, ok bool) 
 		called += ":" + mode
 	}
 	scopes := []string{scope}
-	if scope == whole {
+	switch {
+	case scope != whole:
+	case name == "task-clock": // of a CPU it runs while the CPU is idle, too
+		scopes = append(scopes, "tid")
+	default:
 		scopes = append(scopes, parts...)
 	}
 	for _, scope := range scopes {
@@ -178,7 +173,7 @@ func (r *Run) count(scope, name, mode string) (v Value, called string, ok bool) 
 func sum(cells map[string]Value) Value {
 	total := Value{Quality: record.Count}
 	counted := false
-	for _, part := range slices.Sorted(maps.Keys(cells)) {
+	for _, part := range slices.Sorted(maps.Keys(cells)) { // sums of floats depend on the order
 		v := cells[part]
 		if v.Missing != "" {
 			if total.Missing == "" {
