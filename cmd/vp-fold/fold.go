@@ -106,31 +106,33 @@ type folder struct {
 	interner frameMemo
 	roots    map[string]int
 	lastRoot string
-	lastID   int // of lastRoot; 0 before the first sample
-	memo     map[memoKey]shaped
+	lastID   int         // of lastRoot; 0 before the first sample
+	stacks   []stackMemo // by number of the source's stack
+	ids      map[uint64]record.ID
 	scratch  []record.Frame
 }
 
-// memoKey is a root and a stack of the source: what they became is remembered.
-type memoKey struct{ root, stack int }
-
-type shaped struct {
-	stack record.ID
+// A stackMemo is what a stack of the source became.
+type stackMemo struct {
 	state shapedState
+	root  int       // that id was made for
+	id    record.ID // ids has those for other roots
+	n     uint64    // samples that came out
 	stack.Quality
 }
 
 type shapedState uint8
 
 const (
-	kept       shapedState = iota
-	unmatched              // --module or --function
-	kernelOnly             // nothing is left of it
+	notSeen shapedState = iota
+	kept
+	unmatched  // --module or --function
+	kernelOnly // nothing is left of it
 )
 
 // newFolder returns a folder for one recording of a run.
 func newFolder(o *options, s sink, run profiledRun) *folder {
-	return &folder{opt: o, sink: s, run: run, interner: frameMemo{Interner: s}, roots: map[string]int{}, memo: map[memoKey]shaped{}}
+	return &folder{opt: o, sink: s, run: run, interner: frameMemo{Interner: s}, roots: map[string]int{}, ids: map[uint64]record.ID{}}
 }
 
 // fold reads src to its end.
@@ -156,6 +158,7 @@ func (f *folder) fold(src recording.Source) {
 		f.in += cut
 		f.drop("cut off", cut)
 	}
+	f.finish()
 }
 
 // add passes a sample on that stands for n. Its weight is theirs together.
@@ -185,21 +188,35 @@ func (f *folder) take(s *recording.Sample, n uint64) (dropped string) {
 		}
 		f.lastRoot, f.lastID = root, id
 	}
-	key := memoKey{f.lastID, s.Stack}
-	p, ok := f.memo[key]
-	if !ok {
-		p = f.shape(s.Stack, root)
-		f.memo[key] = p
+	for s.Stack >= len(f.stacks) {
+		f.stacks = append(f.stacks, stackMemo{})
 	}
-	switch p.state {
+	m := &f.stacks[s.Stack]
+	if m.state == notSeen || m.state == kept && m.root != f.lastID {
+		key := uint64(f.lastID)<<32 | uint64(s.Stack)
+		id, ok := f.ids[key]
+		if !ok {
+			id = f.shape(m, s.Stack, root)
+			f.ids[key] = id
+		}
+		m.root, m.id = f.lastID, id
+	}
+	switch m.state {
 	case unmatched:
 		return "filtered"
 	case kernelOnly:
 		return "kernel only"
 	}
-	f.quality.add(&p.Quality, n)
-	f.sink.sample(s, p.stack)
+	m.n += n
+	f.sink.sample(s, m.id)
 	return ""
+}
+
+// finish sums up what the stacks consist of.
+func (f *folder) finish() {
+	for i := range f.stacks {
+		f.quality.add(&f.stacks[i].Quality, f.stacks[i].n)
+	}
 }
 
 // early says why a sample is left out before it is looked at together with others: for
@@ -240,20 +257,22 @@ func (f *folder) ofTarget(s *recording.Sample) bool {
 }
 
 // shape makes the stack that a source's stack becomes under a root.
-func (f *folder) shape(number int, root string) shaped {
+func (f *folder) shape(m *stackMemo, number int, root string) record.ID {
 	f.scratch = f.frames(f.scratch[:0], number)
 	if !f.opt.matches(f.scratch) {
-		return shaped{state: unmatched}
+		m.state = unmatched
+		return 0
 	}
 	base := record.ID(0)
 	if root != "" {
 		base = f.sink.Stack(0, f.sink.Frame(record.Frame{Symbol: root}))
 	}
 	id, q := f.opt.shape.Add(&f.interner, base, f.scratch)
+	m.state, m.Quality = kept, q
 	if id == base && q.Frames > 0 {
-		return shaped{state: kernelOnly}
+		m.state = kernelOnly
 	}
-	return shaped{id, kept, q}
+	return id
 }
 
 // A frameMemo remembers the ids of a source's frames, so that a frame of ten thousand

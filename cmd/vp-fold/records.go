@@ -353,6 +353,7 @@ func (a *app) foldAgain(p *profile) error {
 			}
 			f.add(&x, sum.n)
 		}
+		f.finish()
 		b.totals.add(&f.totals)
 	}
 	return b.end()

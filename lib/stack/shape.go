@@ -26,8 +26,8 @@ type Shape struct {
 type Quality struct {
 	Frames     int
 	Cut        bool // longer than MaxDepth
-	Unresolved bool // its leaf has a module but no symbol
-	Broken     bool // a user frame has neither: the unwinder lost its way
+	Unresolved bool // its leaf is user code in a module, without symbol
+	Broken     bool // a user frame is in no module, and not only the outermost of several: the unwinder lost its way
 	Kernel     bool // a kernel frame has no symbol
 }
 
@@ -54,6 +54,7 @@ func (s Shape) keep(frames []record.Frame, q *Quality) []record.Frame {
 	kept := frames[:0]
 	boundary := false
 	inlined := 0 // frames at the end of kept that wait for their function
+	known := 0   // frames that are in a module
 	for i, f := range frames {
 		if f.Inlined && f.Module == "" {
 			if !s.NoInline {
@@ -75,10 +76,16 @@ func (s Shape) keep(frames []record.Frame, q *Quality) []record.Frame {
 			continue
 		}
 		boundary, inlined = false, 0
-		if f.Symbol == "" {
-			q.Kernel = q.Kernel || kernel
-			q.Broken = q.Broken || f.Module == "" && !kernel
-			q.Unresolved = q.Unresolved || i == 0 && f.Module != ""
+		switch {
+		case f.Symbol != "":
+			known++
+		case kernel:
+			q.Kernel = true
+		case f.Module != "":
+			q.Unresolved = q.Unresolved || i == 0
+			known++
+		default:
+			q.Broken = q.Broken || i < len(frames)-1 || known < 2
 		}
 		if !f.Inlined || !s.NoInline {
 			kept = append(kept, f)

@@ -248,6 +248,9 @@ func TestQuality(t *testing.T) {
 		{[]record.Frame{user(""), user("main")}, Quality{Frames: 2, Unresolved: true}},
 		{[]record.Frame{user("f"), user("")}, Quality{Frames: 2}},
 		{[]record.Frame{user("f"), {Kind: record.KindUnknown}}, Quality{Frames: 2, Broken: true}},
+		{[]record.Frame{user("f"), user("g"), {Kind: record.KindUnknown}}, Quality{Frames: 3}},
+		{[]record.Frame{user("f"), user("g"), {Kind: record.KindUnknown}, user("h")}, Quality{Frames: 4, Broken: true}},
+		{[]record.Frame{{Module: "[kernel.kallsyms]", Kind: record.KindKernel}, user("main")}, Quality{Frames: 2, Kernel: true}},
 		{[]record.Frame{{Kind: record.KindKernel}, user("main")}, Quality{Frames: 2, Kernel: true}},
 		{[]record.Frame{inlined("x"), user("f")}, Quality{Frames: 2}},
 	} {

@@ -13,17 +13,18 @@ func (r *Reader) readChain() (complete bool) {
 	t, m := &r.text, r.memo
 	r.last = 0
 	for {
-		// The line that followed this one last time: most of the text goes through here.
-		if next := m.lines[r.last].next; next != 0 {
-			l := &m.lines[next]
-			n := t.at + len(l.text)
-			if n <= t.end && bytes.Equal(t.buf[t.at:n], l.text) {
-				t.at = n
-				t.line++
-				r.last = next
-				r.enter(l)
-				continue
-			}
+		// Most of the text goes through the next few lines.
+		rest := t.buf[t.at:t.end]
+		if len(rest) > 0 && rest[0] == '\n' {
+			t.at++
+			t.line++
+			return true
+		}
+		if r.tryLine(m.lines[r.last].next, rest) {
+			continue
+		}
+		if len(rest) > addressSize && r.tryLine(*m.guessAt(rest), rest) {
+			continue
 		}
 		line, newline, ok := t.peek()
 		if !ok {
@@ -41,10 +42,11 @@ func (r *Reader) readChain() (complete bool) {
 				n = r.learn(text, hash)
 			}
 			if n != 0 {
+				if len(text) > addressSize {
+					*m.guessAt(text) = n
+				}
 				t.skip(line, true)
-				m.lines[r.last].next = n
-				r.last = n
-				r.enter(&m.lines[n])
+				r.enter(n)
 				continue
 			}
 		}
@@ -58,8 +60,23 @@ func (r *Reader) readChain() (complete bool) {
 	}
 }
 
+// tryLine enters a line of the memo if rest begins with it.
+func (r *Reader) tryLine(n int32, rest []byte) bool {
+	text := r.memo.lines[n].text
+	if n == 0 || len(text) > len(rest) || !bytes.Equal(rest[:len(text)], text) {
+		return false
+	}
+	r.text.at += len(text)
+	r.text.line++
+	r.enter(n)
+	return true
+}
+
 // enter adds what a line means to the chain.
-func (r *Reader) enter(l *memoLine) {
+func (r *Reader) enter(n int32) {
+	l := &r.memo.lines[n]
+	r.memo.lines[r.last].next = n
+	r.last = n
 	switch {
 	case l.chain != nil:
 		for _, f := range l.chain {

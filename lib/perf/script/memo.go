@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
 	"math/rand/v2"
@@ -9,13 +10,15 @@ import (
 )
 
 // A lineMemo remembers what lines of call chains mean. A profile consists of some ten
-// thousand distinct ones, each printed thousands of times, and callers repeat: the line
-// that followed a line last time mostly follows it again, which a comparison shows without
-// looking for the end of the line or hashing it.
+// thousand distinct ones, each printed thousands of times. Two guesses save most of the
+// work, for a guess is checked by a comparison, without looking for the end of the line:
+// callers repeat, so the line that followed a line last time may follow it again; and
+// lines with the same address are mostly the same.
 type lineMemo struct {
 	seed  maphash.Seed
 	lines []memoLine // 0 stands for none
 	table []int32    // open addressing by hash
+	guess []int32    // the last line whose address has that hash
 	arena []byte     // free part of the chunk that texts are copied to
 	bytes int
 }
@@ -39,7 +42,18 @@ const (
 )
 
 func newLineMemo() *lineMemo {
-	return &lineMemo{seed: maphash.MakeSeed(), lines: make([]memoLine, 1, 1024), table: make([]int32, 4096)}
+	return &lineMemo{seed: maphash.MakeSeed(), lines: make([]memoLine, 1, 1024), table: make([]int32, 4096), guess: make([]int32, 4096)}
+}
+
+// addressSize is how much of a line the address of a frame takes, as perf indents it: a
+// tab and 16 columns.
+const addressSize = 17
+
+// guessAt returns where guess has the line that begins with text, which is longer than
+// addressSize.
+func (m *lineMemo) guessAt(text []byte) *int32 {
+	hi, lo := bits.Mul64(binary.LittleEndian.Uint64(text[1:])^mixKey, binary.LittleEndian.Uint64(text[9:])^0x9e3779b97f4a7c15)
+	return &m.guess[(hi^lo)&uint64(len(m.guess)-1)]
 }
 
 // find returns the number of a line, 0 if it is not there, and the line's hash.
@@ -63,6 +77,7 @@ func (m *lineMemo) reset() {
 	m.lines = m.lines[:1]
 	m.lines[0] = memoLine{}
 	clear(m.table)
+	clear(m.guess)
 	m.arena, m.bytes = nil, 0
 }
 
@@ -77,7 +92,7 @@ func (m *lineMemo) add(l memoLine) int32 {
 	m.arena = m.arena[n:n:cap(m.arena)]
 	m.lines = append(m.lines, l)
 	if 2*len(m.lines) > len(m.table) {
-		m.table = make([]int32, 2*len(m.table))
+		m.table, m.guess = make([]int32, 2*len(m.table)), make([]int32, 2*len(m.table))
 		for i := 1; i < len(m.lines); i++ {
 			m.place(int32(i))
 		}
