@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"vperf/lib/perf/perftest"
+	"vperf/lib/record"
 )
 
 // bin holds what `make install` puts into bin, and busy.
@@ -81,7 +82,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "records": records},
 	})
 }
 
@@ -103,6 +104,19 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("status %d, want %d", got, want)
 	}
+}
+
+// records FILE COPY: the records of a profile, uncompressed.
+func records(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: records FILE COPY")
+	}
+	file, err := os.Open(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer file.Close()
+	lines, err := io.ReadAll(record.NewDecompressor(file))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), lines, 0o666))
 }
 
 // sequential runs the scripts one after another: they record.
