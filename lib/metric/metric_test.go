@@ -385,4 +385,3 @@ func TestSamples(t *testing.T) {
 	r.AddSample(&record.Sample{Event: 2, TimeNS: record.None, Weight: 1000})
 	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
 }
-
