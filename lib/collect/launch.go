@@ -44,16 +44,13 @@ func init() {
 
 // launch is the launcher's side. Its arguments are two file descriptors, of the gate that
 // it waits at and of the report that it writes, the file to execute, and the command.
+//
+// The report is a byte when it is ready, its usage when it was released, and if the command
+// cannot be executed the errno. Becoming the command closes it.
 func launch(args []string) int {
 	gate, report := argFD(args[0]), argFD(args[1])
 	rename(launcherName)
-	var base syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &base); err != nil {
-		return 1
-	}
-	var ready bytes.Buffer
-	_ = binary.Write(&ready, binary.NativeEndian, usageOf(&base)) // a Buffer takes everything
-	if _, err := syscall.Write(report, ready.Bytes()); err != nil {
+	if _, err := syscall.Write(report, []byte{0}); err != nil {
 		return 1
 	}
 
@@ -64,6 +61,14 @@ func launch(args []string) int {
 	}
 	if n != 1 {
 		return 1 // the collector is gone: nobody waits for the command
+	}
+	var base syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &base); err != nil {
+		return 1
+	}
+	message, _ := binary.Append(nil, binary.NativeEndian, usageOf(&base)) // fails only for types without size
+	if _, err := syscall.Write(report, message); err != nil {
+		return 1
 	}
 	err = execute(args[2], args[3:])
 	errno, ok := err.(syscall.Errno)
@@ -141,7 +146,7 @@ type launcher struct {
 	process *os.Process
 	gate    *os.File // one byte releases the launcher; closing ends it
 	report  *os.File
-	base    usage // what the launcher itself had used when it was ready
+	base    usage // what the launcher itself had used up; valid after release
 }
 
 // startLauncher starts a launcher for argv, which will be executed from path. It must not
@@ -180,7 +185,7 @@ func inherit(file *os.File) string {
 
 // ready waits until the launcher waits.
 func (l *launcher) ready() error {
-	if err := binary.Read(l.report, binary.NativeEndian, &l.base); err != nil {
+	if _, err := io.ReadFull(l.report, make([]byte, 1)); err != nil {
 		return errors.New("the launcher ended before it was ready")
 	}
 	return nil
@@ -196,13 +201,17 @@ func (l *launcher) release() (startNS int64, err error) {
 	if werr != nil && !errors.Is(werr, syscall.EPIPE) {
 		return startNS, werr
 	}
+	defer l.report.Close()
 	answer, err := io.ReadAll(l.report)
-	l.report.Close()
 	if err != nil {
 		return startNS, err
 	}
-	if len(answer) == 4 {
-		return startNS, syscall.Errno(binary.NativeEndian.Uint32(answer))
+	n, err := binary.Decode(answer, binary.NativeEndian, &l.base)
+	if err != nil {
+		return startNS, nil // a signal ended it before it could say
+	}
+	if errno := answer[n:]; len(errno) == 4 {
+		return startNS, syscall.Errno(binary.NativeEndian.Uint32(errno))
 	}
 	return startNS, nil
 }
