@@ -12,6 +12,8 @@ var (
 	importLine  = regexp.MustCompile(`(?m)^import \{([^}]*)\} from '\./([a-z]+\.js)';\n`)
 	exportWord  = regexp.MustCompile(`(?m)^export ((?:async )?function|class|const|let) `)
 	declaration = regexp.MustCompile(`(?m)^(export )?(?:async )?(?:function|class|const|let|var) ([\w$]+)`)
+	docBlock    = regexp.MustCompile(`(?m)^[ \t]*/\*\*(?s:.*?)\*/[ \t]*\n`)
+	docInline   = regexp.MustCompile(`/\*\*(?s:.*?)\*/ ?`)
 	leftOver    = regexp.MustCompile(`(?m)^(?:import|export)\b.*|^(?:const|let|var) [^\w$].*`)
 )
 
@@ -21,6 +23,8 @@ var (
 // `import { a, b } from './x.js';` at the beginning of a line, exports are declarations,
 // no two modules declare the same name, and imports do not go round in circles. Then the
 // modules in the order of their imports, inside one function, mean what they meant apart.
+// Doc comments, a third of the text, stay behind: no string of a module may hold their
+// beginning.
 func bundle(fsys fs.FS, entry string) (string, error) {
 	b := bundler{fsys: fsys, state: map[string]int{}, exports: map[string]map[string]bool{}, owner: map[string]string{}}
 	if err := b.add(entry); err != nil {
@@ -54,7 +58,7 @@ func (b *bundler) add(name string) error {
 	if err != nil {
 		return err
 	}
-	src := string(data)
+	src := docInline.ReplaceAllString(docBlock.ReplaceAllString(string(data), ""), "")
 	for _, m := range importLine.FindAllStringSubmatch(src, -1) {
 		from := path.Clean(m[2])
 		if err := b.add(from); err != nil {

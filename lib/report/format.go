@@ -84,7 +84,11 @@ func quantity(v float64, unit string) (text, shown string) {
 		return strconv.FormatFloat(v, 'f', 1, 64), "%"
 	case "Hz", "hz":
 		return scaled(v, []string{"Hz", "kHz", "MHz", "GHz"}, 1000)
-	case "", "count", "ratio", "1":
+	case "ratio":
+		return strconv.FormatFloat(100*v, 'f', 1, 64), "%"
+	case "1/s":
+		return significant(v), "/s"
+	case "", "count", "1":
 		if math.Abs(v) < 1e7 {
 			return significant(v), ""
 		}
@@ -105,24 +109,28 @@ func percent(part, whole float64) string {
 	return strconv.FormatFloat(100*part/whole, 'f', 1, 64)
 }
 
-// label turns the name of a metric into words: peak_rss is "Peak RSS".
-func label(name string) string {
+// label turns the name of a metric into words, without the unit that stands behind the
+// value anyway: peak_rss is "Peak RSS", elapsed_s in seconds is "Elapsed".
+func label(name, unit string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
+	if n := len(words); n > 1 && len(unit) <= 2 && words[n-1] == strings.ToLower(unit) {
+		words = words[:n-1]
+	}
 	for i, w := range words {
-		switch w {
-		case "cpu", "ipc", "cpi", "rss", "llc", "l1", "l2", "l3", "l1d", "l1i", "dram", "tlb", "fp", "fma", "simd":
-			words[i] = strings.ToUpper(w)
-		case "dtlb":
-			words[i] = "dTLB"
-		case "itlb":
-			words[i] = "iTLB"
-		case "per":
-			words[i] = "per"
-		default:
-			if i == 0 && w[0] >= 'a' && w[0] <= 'z' {
-				words[i] = string(w[0]-'a'+'A') + w[1:]
-			}
+		switch {
+		case abbreviations[w] != "":
+			words[i] = abbreviations[w]
+		case w == "s" && i > 0 && words[i-1] == "per":
+			words[i] = "second"
+		case i == 0 && w[0] >= 'a' && w[0] <= 'z':
+			words[i] = string(w[0]-'a'+'A') + w[1:]
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+var abbreviations = map[string]string{
+	"cpu": "CPU", "pmu": "PMU", "ipc": "IPC", "cpi": "CPI", "rss": "RSS", "llc": "LLC", "dram": "DRAM", "tlb": "TLB",
+	"l1": "L1", "l2": "L2", "l3": "L3", "l1d": "L1D", "l1i": "L1I", "dtlb": "dTLB", "itlb": "iTLB",
+	"fp": "FP", "fma": "FMA", "simd": "SIMD", "hz": "Hz",
 }

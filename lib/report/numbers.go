@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,23 +27,45 @@ func (p *Profile) addNumbers(v *view) {
 	count := map[string]int{}
 	for _, m := range p.metrics {
 		if m.Scope == "all" || m.Scope == "" {
-			row := metricRowOf(m)
-			count[row.Quality]++
-			v.Metrics = append(v.Metrics, row)
+			v.Metrics = append(v.Metrics, metricRowOf(m))
 		}
 	}
 	for _, c := range p.counters {
 		if c.Scope == "all" || c.Scope == "" {
-			row := counterRow(c)
-			count[row.Quality]++
-			v.Counters = append(v.Counters, row)
+			v.Counters = append(v.Counters, counterRow(c))
 		}
 	}
+	for _, row := range slices.Concat(v.Metrics, v.Counters) {
+		count[row.Quality]++
+	}
+	v.Metrics, v.Counters = gatherMissing(v.Metrics), gatherMissing(v.Counters)
 	for _, q := range qualityText {
 		if n := count[q.quality]; n > 0 {
 			v.Qualities = append(v.Qualities, qualityRow{q.quality, q.text, n})
 		}
 	}
+}
+
+// gatherMissing puts what has no value last, one row for each cause: a machine without
+// hardware counters misses a dozen numbers for one reason.
+func gatherMissing(rows []metricRow) []metricRow {
+	var have, lack []metricRow
+	at := map[string]int{}
+	for _, r := range rows {
+		if r.Quality != missing {
+			have = append(have, r)
+			continue
+		}
+		i, ok := at[r.Value]
+		if !ok {
+			at[r.Value] = len(lack)
+			lack = append(lack, r)
+			continue
+		}
+		lack[i].Label += ", " + r.Label
+		lack[i].Why = ""
+	}
+	return append(have, lack...)
 }
 
 // scopedMetrics are the metrics of threads and groups, which the page shows when one of
@@ -58,7 +81,7 @@ func (p *Profile) scopedMetrics() []metricRow {
 }
 
 func metricRowOf(m record.Metric) metricRow {
-	row := metricRow{Scope: visible(m.Scope), Label: visible(label(m.Name)), Quality: string(m.Quality)}
+	row := metricRow{Scope: visible(m.Scope), Label: visible(label(m.Name, m.Unit)), Quality: visible(string(m.Quality))}
 	if m.Value == nil {
 		row.Quality, row.Value = missing, missingText(m.Missing)
 	} else {
@@ -78,7 +101,7 @@ func metricRowOf(m record.Metric) metricRow {
 }
 
 func counterRow(c record.Counter) metricRow {
-	row := metricRow{Scope: visible(c.Scope), Label: visible(c.Event), Quality: string(c.Quality)}
+	row := metricRow{Scope: visible(c.Scope), Label: visible(c.Event), Quality: visible(string(c.Quality))}
 	if c.Value == nil {
 		row.Quality, row.Value = missing, missingText(c.Missing)
 	} else {
@@ -97,13 +120,17 @@ func missingText(c record.Cause) string {
 	if c == "" {
 		return "no value"
 	}
-	return strings.ReplaceAll(visible(string(c)), "_", " ")
+	words := strings.Split(visible(string(c)), "_")
+	for i, w := range words {
+		words[i] = cmp.Or(abbreviations[w], w)
+	}
+	return strings.Join(words, " ")
 }
 
 func findingOf(f record.Finding) finding {
-	g := finding{notice: notice{string(f.Severity), visible(f.Verdict), visible(f.Advice), visible(f.Next), level(f.Severity)}}
+	g := finding{notice: notice{visible(string(f.Severity)), visible(f.Verdict), visible(f.Advice), visible(f.Next), level(f.Severity)}}
 	for _, e := range f.Evidence {
-		row := metricRow{Label: visible(label(e.Metric)), Quality: missing}
+		row := metricRow{Label: visible(label(e.Metric, "")), Quality: missing}
 		if e.Value != nil {
 			row.Value, row.Quality = significant(*e.Value), ""
 		}
@@ -152,7 +179,7 @@ func (p *Profile) stackRows(o ordered) []stackRow {
 	rows := []stackRow{
 		{"Every frame named", percent(whole, e.total) + " %", ""},
 		{"Running function unnamed", percent(leaf, e.total) + " %", "stripped, or code made at run time"},
-		{"A caller unnamed", percent(max(0, e.total-whole-leaf-none), e.total) + " %", "often code without frame pointers"},
+		{"A caller unnamed", percent(max(0, e.total-whole-leaf-none), e.total) + " %", "no symbols there, or no frame pointers"},
 		{"No frames", percent(none, e.total) + " %", ""},
 		{"In the kernel", percent(kernel, e.total) + " %", ""},
 	}

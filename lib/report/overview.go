@@ -90,15 +90,15 @@ func (p *Profile) view(title string, o ordered, l timeline) view {
 		v.Findings = append(v.Findings, findingOf(f))
 	}
 	for _, n := range p.notices {
-		v.Notices = append(v.Notices, notice{string(n.Severity), visible(n.Text), string(n.Cause), visible(n.Fix), level(n.Severity)})
+		v.Notices = append(v.Notices, notice{visible(string(n.Severity)), visible(n.Text), visible(string(n.Cause)), visible(n.Fix), level(n.Severity)})
 	}
 	slices.SortStableFunc(v.Notices, func(a, b notice) int { return b.Level - a.Level })
 	for _, c := range p.capabilities {
-		text := visible(c.Name) + ": " + string(c.Status)
+		text := visible(c.Name) + ": " + visible(string(c.Status))
 		if c.Detail != "" {
 			text += ", " + visible(c.Detail)
 		}
-		v.Capabilities = append(v.Capabilities, notice{string(record.Info), text, string(c.Cause), visible(c.Fix), 1})
+		v.Capabilities = append(v.Capabilities, notice{string(record.Info), text, visible(string(c.Cause)), visible(c.Fix), 1})
 	}
 	v.Also = p.also()
 	return v
@@ -266,7 +266,7 @@ func (p *Profile) answers(hot []Hotspot, l timeline) []answer {
 func (p *Profile) whyNoSamples() string {
 	for _, n := range p.notices {
 		if n.Cause == record.CauseNoSamples || n.Cause == record.CausePerfRecordFailed || n.Cause == record.CauseTargetExitedEarly {
-			return string(n.Cause) + ": " + visible(n.Text)
+			return visible(string(n.Cause)) + ": " + visible(n.Text)
 		}
 	}
 	return "the input holds none"

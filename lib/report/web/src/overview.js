@@ -67,9 +67,9 @@ export class Overview {
 /** @param {import('./unpack.js').Metric} m */
 function metricRow(m) {
   const missing = m.quality === 'missing';
-  const tr = el('tr', { title: m.why, class: missing ? 'q' : '' }, el('td', {}, m.label));
-  if (missing) tr.append(el('td', { class: 'n', colspan: '2' }, m.value));
-  else tr.append(el('td', { class: 'n' }, m.value), el('td', { class: 'u' }, m.unit));
+  const tr = el('tr', { title: m.why, class: missing ? 'q' : '' });
+  if (missing) tr.append(el('td', { colspan: '3' }, el('b', {}, m.value), `: ${m.label}`));
+  else tr.append(el('td', {}, m.label), el('td', { class: 'n' }, m.value), el('td', { class: 'u' }, m.unit));
   const badge = el('td', { class: 'b' });
   if (m.quality) badge.append(el('i', { class: `bd ${m.quality}` }, m.quality));
   tr.append(badge);
