@@ -67,8 +67,11 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	if e.Status == statusNotFound && e.Err != errNoInterpreter {
+	switch {
+	case e.Status == statusNotFound && e.Err != errNoInterpreter:
 		return e.Name + ": command not found"
+	case e.Status > 128:
+		return e.Name + ": not started: " + e.Err.Error()
 	}
 	return e.Name + ": cannot be executed: " + e.Err.Error()
 }

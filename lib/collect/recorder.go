@@ -48,7 +48,11 @@ const smallBuffer = 16
 func (p plan) args(pid int, path string) []string {
 	args := append([]string{"record"}, controlArgs...)
 	args = append(
-		args, "-t", strconv.Itoa(pid), "--inherit", "-o", path,
+		args,
+		// Not -p: perf spins once a thread that it is attached to has ended, and those of the
+		// launcher do, but for the main one, when it becomes the command. --inherit, because
+		// with -t alone perf does not follow threads and children.
+		"-t", strconv.Itoa(pid), "--inherit", "-o", path,
 		"-k", "mono", "-e", p.event, "-F", strconv.Itoa(p.frequency), "--sample-cpu",
 		// Watching for BPF programs costs a second in the end: perf joins a thread that
 		// polls with this timeout (evlist__stop_sb_thread).
