@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"vperf/lib/collect"
+	"vperf/lib/perf/perftest"
 	"vperf/lib/record"
 )
 
@@ -38,7 +39,7 @@ func (s serial) Run(name string, f func(testscript.T)) {
 func (s serial) Verbose() bool { return testing.Verbose() }
 
 func TestScripts(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	testscript.RunT(serial{t}, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -14,12 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"vperf/lib/perf/perftest"
 	"vperf/lib/record"
 )
 
 // What perf counts must agree with what the kernel charged the process with.
 func TestCountersAgreeWithUsage(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	c := start(t, "--", "target", "spin", "500")
 	if status := c.finish(); status != 0 {
 		t.Fatalf("exit status %d", status)
@@ -45,7 +46,7 @@ func TestCountersAgreeWithUsage(t *testing.T) {
 // Samples must be the target's alone, as many as its CPU time gives, within its life and
 // on its clock.
 func TestSamples(t *testing.T) {
-	p := needPerf(t)
+	p := perftest.NeedPerf(t)
 	c := start(t, "-F", "499", "--", "target", "spin", "600")
 	if status := c.finish(); status != 0 {
 		t.Fatalf("exit status %d", status)
@@ -86,7 +87,7 @@ func TestSamples(t *testing.T) {
 }
 
 func TestRSS(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	c := start(t, "--", "target", "memory", "64")
 	c.finish()
 	p := readProfile(t, c.stdout.Bytes())
@@ -115,7 +116,7 @@ func TestRSS(t *testing.T) {
 }
 
 func TestRSSOfChildren(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	c := start(t, "--", "target", "children", "3")
 	c.finish()
 	peaks := map[int64]int64{}
@@ -135,7 +136,7 @@ func TestRSSOfChildren(t *testing.T) {
 
 // A signal that only vp-collect gets is passed on; one that the group gets comes once.
 func TestSignals(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGUSR1} {
 		for _, group := range []bool{false, true} {
 			name := s.String()
@@ -183,7 +184,7 @@ func startGroup(t *testing.T, args ...string) *collecting {
 
 // Ctrl-C ends the target, and there is a profile; a second one does no harm.
 func TestCtrlC(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	ready := filepath.Join(t.TempDir(), "ready")
 	c := startGroup(t, "--", "sh", "-c", "echo 1 > "+ready+"; exec sleep 20")
 	await(t, ready)
@@ -204,7 +205,7 @@ func TestCtrlC(t *testing.T) {
 
 // Ctrl-C before the target is there: no profile, and the status that the target would have.
 func TestCtrlCEarly(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	standIn(t, `--version) echo "perf version 6.1.0"; exit ;; record) sleep 10 ;; *) exec "$REAL" "$@" ;;`)
 	c := startGroup(t, "--", "target", "exit", "0")
 	for len(alive(t, c.tmp)) == 0 { // perf's argument list
@@ -222,7 +223,7 @@ func TestCtrlCEarly(t *testing.T) {
 
 // vp-collect is killed: the target lives on, perf does not, nothing is left in TMPDIR.
 func TestKilled(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	ready := filepath.Join(t.TempDir(), "ready")
 	c := start(t, "--", "target", "signals", ready, "20000")
 	pid, err := strconv.Atoi(await(t, ready))
@@ -255,7 +256,7 @@ func TestKilled(t *testing.T) {
 // perf must leave the CPU to a target that sleeps. (6.1 spins when a thread that it was
 // attached to has ended, so it is attached to one that does not.)
 func TestPerfIsIdle(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	ready := filepath.Join(t.TempDir(), "ready")
 	c := start(t, "--", "target", "signals", ready, "900")
 	await(t, ready)
@@ -285,7 +286,7 @@ func TestPerfIsIdle(t *testing.T) {
 
 // What was recorded until vp-collect was killed can be read, if it was to be kept.
 func TestKilledKeeping(t *testing.T) {
-	p := needPerf(t)
+	p := perftest.NeedPerf(t)
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready")
 	c := startGroup(t, "-F", "999", "--keep", dir, "--", "sh", "-c", "target spin 200; echo 1 > "+ready+"; sleep 10")
@@ -306,7 +307,7 @@ func TestKilledKeeping(t *testing.T) {
 
 // A daemon that the target leaves behind holds up nobody.
 func TestDaemon(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	file := filepath.Join(t.TempDir(), "pid")
 	begin := time.Now()
 	c := start(t, "--", "target", "daemon", file)
@@ -330,7 +331,7 @@ func TestDaemon(t *testing.T) {
 
 // Under nohup and in the background of a script, signals are ignored: the target inherits that.
 func TestIgnoredSignals(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	run := func(command string) string {
 		out := filepath.Join(t.TempDir(), "out")
 		cmd := exec.Command("sh", "-c", "trap '' INT HUP; exec "+command, "sh", out)
@@ -366,7 +367,7 @@ func standIn(t *testing.T, cases string) {
 
 // perf record fails in one way or another: the target runs, the rest is delivered.
 func TestPerfRecordFails(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	for _, test := range []struct {
 		name, record string
 		cause        record.Cause
@@ -403,7 +404,7 @@ func TestPerfRecordFails(t *testing.T) {
 
 // perf stat fails: what the kernel charged is there all the same.
 func TestPerfStatFails(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	standIn(t, `stat) case "$*" in *--control*) echo "no counting today" >&2; exit 1 ;; esac; exec "$REAL" "$@" ;; *) exec "$REAL" "$@" ;;`)
 	c := start(t, "--", "target", "spin", "300")
 	if status := c.finish(); status != 0 || !strings.Contains(c.stderr.String(), "no counting today") {
@@ -424,7 +425,7 @@ func TestPerfStatFails(t *testing.T) {
 
 // perf refuses something that can be done without: it is done without.
 func TestLadder(t *testing.T) {
-	needPerf(t)
+	perftest.NeedPerf(t)
 	for _, test := range []struct {
 		name, callgraph, refused, complaint, says string
 	}{
