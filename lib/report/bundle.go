@@ -8,12 +8,14 @@ import (
 	"strings"
 )
 
+const docComment = `/\*\*(?:[^*]|\*+[^*/])*\*+/`
+
 var (
 	importLine  = regexp.MustCompile(`(?m)^import \{([^}]*)\} from '\./([a-z]+\.js)';\n`)
 	exportWord  = regexp.MustCompile(`(?m)^export ((?:async )?function|class|const|let) `)
 	declaration = regexp.MustCompile(`(?m)^(export )?(?:async )?(?:function|class|const|let|var) ([\w$]+)`)
-	docBlock    = regexp.MustCompile(`(?m)^[ \t]*/\*\*(?s:.*?)\*/[ \t]*\n`)
-	docInline   = regexp.MustCompile(`/\*\*(?s:.*?)\*/ ?`)
+	docBlock    = regexp.MustCompile(`(?m)^[ \t]*` + docComment + `[ \t]*\n`)
+	docInline   = regexp.MustCompile(docComment + ` ?`)
 	leftOver    = regexp.MustCompile(`(?m)^(?:import|export)\b.*|^(?:const|let|var) [^\w$].*`)
 )
 

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,16 +19,24 @@ func files(list map[string]string) fstest.MapFS {
 	return m
 }
 
+func node(t *testing.T) string {
+	path, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed: the page's script cannot be tried")
+	}
+	return path
+}
+
 func TestBundle(t *testing.T) {
 	src, err := bundle(files(map[string]string{
 		"main.js": "import { b, Thing } from './b.js';\nimport {\n  $,\n  a,\n} from './a.js';\nconsole.log([b(), a, $(), new Thing().x].join());\n",
 		"b.js":    "import { a } from './a.js';\nexport function b() {\n  return a + 1;\n}\nexport class Thing {\n  x = 7;\n}\n",
-		"a.js":    "/** A doc comment with\n * import { x } from './y.js'; */\nexport const a = /** @type {any} */ (1);\nexport function $() {\n  return 'export const x';\n}\nlet inner = 0;\ninner++;\n",
+		"a.js":    "/** A doc comment with\n * import { x } from './y.js'; */\nexport const a =\n  /** @type {any} */ (1);\n/* plain */\nexport function $() {\n  return 'export const x';\n}\nlet inner = 0;\ninner++;\n",
 	}), "main.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("node", "-e", src).CombinedOutput()
+	out, err := exec.Command(node(t), "-e", src).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -69,6 +79,13 @@ func TestPageScript(t *testing.T) {
 		if strings.Contains(strings.ToLower(a.script), bad) || strings.Contains(a.style, bad) {
 			t.Errorf("script or style holds %q", bad)
 		}
+	}
+	file := filepath.Join(t.TempDir(), "page.js")
+	if err := os.WriteFile(file, []byte(a.script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(node(t), "--check", file).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
