@@ -1,10 +1,13 @@
 import { App } from './app.js';
 import { Client, serve } from './client.js';
 import { $ } from './dom.js';
+import { parseState } from './state.js';
 
 /** Opens the page. @param {string} script the page's own, from which a worker can be started */
 async function open(script) {
   document.documentElement.classList.add('on');
+  const { theme } = parseState(location.hash);
+  if (theme) document.documentElement.dataset.theme = theme; // before the first paint
   try {
     const { client, shape } = await Client.open($('data').textContent ?? '', script);
     $('data').remove(); // megabytes that nobody needs twice
