@@ -216,7 +216,7 @@ func block(t testing.TB, page string) (head map[string]any, columns []byte) {
 }
 
 func TestDataBlock(t *testing.T) {
-	page := html(t, read(t, cpu("", []string{"a", "k:b"}, []string{"a"}, []string{"c"})), "")
+	page := html(t, read(t, cpu("", []string{"c"}, []string{"a", "k:b"}, []string{"a"})), "")
 	head, data := block(t, page)
 	columns := map[string][]uint64{}
 	for _, c := range head["columns"].([]any) {
@@ -238,19 +238,19 @@ func TestDataBlock(t *testing.T) {
 		t.Errorf("%d bytes behind the columns", len(data))
 	}
 	want := map[string][]uint64{
-		"node.depth":    {0, 2, 0, 2}, // zigzag of 0 1 0 1: c weighs most of the roots, then come a and its child
-		"node.function": {0, 3, 1, 2},
+		"node.depth":    {0, 2, 2, 1}, // zigzag of 0 1 1 -1: a weighs most, and stands first with its child
+		"node.function": {0, 2, 3, 1},
 		"event0.weight": {1, 2, 4},
 		"event0.time":   {0, 2000, 2000}, // zigzag of 1000 microseconds
 		"event0.thread": {0, 0, 0},
-		"function.kind": {0, 0, 1, 0},
+		"function.kind": {0, 0, 0, 1},
 	}
 	for name, w := range want {
 		if got := columns[name]; fmt.Sprint(got) != fmt.Sprint(w) {
 			t.Errorf("%s: %v, want %v", name, got, w)
 		}
 	}
-	if got := fmt.Sprint(head["functions"]); got != "[ a b c]" {
+	if got := fmt.Sprint(head["functions"]); got != "[ c a b]" {
 		t.Errorf("functions %s", got)
 	}
 }

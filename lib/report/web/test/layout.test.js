@@ -34,6 +34,17 @@ test('a child is as wide as its share, beside the weight of its parent', () => {
   ]);
 });
 
+test('callees begin where their caller does', () => {
+  const { tree, total } = make([0, 1, 2, 1, 2], [0, 3, 1, 2, 2]);
+  assert.deepEqual(boxes(layout(tree, total, 0, 800)), [
+    [0, 0, 0, 800],
+    [1, 1, 0, 400],
+    [2, 2, 0, 100],
+    [3, 1, 400, 400],
+    [4, 2, 400, 200],
+  ]);
+});
+
 test('nothing to draw', () => {
   const { tree, total } = make([0, 1], [0, 0]);
   assert.equal(layout(tree, total, 0, 1000).node.length, 0);
