@@ -60,7 +60,7 @@ func notices(t *totals, tally *recording.Tally, o *options, events []string) []r
 			say(record.Warning, record.CauseTruncatedInput, "", "the recording ends inside a sample (line %d), which was left out", c.Place)
 		case recording.Lost, recording.LostChunks:
 			say(record.Warning, record.CauseLostSamples, "record with a lower -F, or with a larger buffer: perf record -m 16M",
-				"perf lost data while recording: %d %s", c.N, c.Reason)
+				"perf lost data while recording: %d %s (%s)", c.N, c.Reason, c.Text)
 		case recording.TraceError, recording.BadFrame, recording.StrayFrame:
 			say(record.Warning, record.CauseBadInput, "", "%d %s, the first in line %d: %s", c.N, c.Reason, c.Place, c.Text)
 		case recording.Foreign:

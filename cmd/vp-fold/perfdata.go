@@ -104,9 +104,7 @@ func (s *perfScript) Close() error {
 		return s.messages.failure("perf script", err)
 	}
 	for line := range bytes.Lines(s.messages.text) {
-		if n, ok := script.LostChunks(line); ok {
-			s.Tally().Add(recording.LostChunks, n, 0, string(bytes.TrimSpace(line)))
-		}
+		script.CountLoss(s.Tally(), bytes.TrimSpace(line), 0)
 	}
 	return nil
 }

@@ -31,7 +31,6 @@ type parsedHead struct {
 	weight   uint64
 	event    []byte
 	payload  []byte // behind the event's colon
-	frame    []byte // the only frame, where perf prints it on the same line
 	record   []byte // "MMAP2 9600/9600: ...", for lineRecord
 }
 

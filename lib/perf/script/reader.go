@@ -224,9 +224,7 @@ func (r *Reader) foreign(line []byte, place int64) {
 	if r.tally.Samples == 0 && isFtrace(line) {
 		r.sawFtrace = true
 	}
-	if n, ok := LostChunks(line); ok {
-		r.tally.Add(recording.LostChunks, n, place, excerpt(line))
-	}
+	CountLoss(&r.tally, line, place)
 	r.tally.Add(recording.Foreign, 1, place, excerpt(line))
 }
 
@@ -299,14 +297,35 @@ func isBlankLine(line []byte) bool {
 	return true
 }
 
-// LostChunks reads "Processed 1500 events and lost 3 chunks!".
-func LostChunks(line []byte) (uint64, bool) {
-	_, rest, ok := bytes.Cut(line, []byte(" events and lost "))
-	if !ok || !bytes.HasPrefix(line, []byte("Processed ")) {
-		return 0, false
+// CountLoss counts what a message of perf says it lost while recording, and reports
+// whether it is such a message:
+//
+//	Processed 1500 events and lost 3 chunks!
+//	Processed 2000 samples and lost 12.50%!
+//
+// The percentage is of the samples with those that were lost.
+func CountLoss(t *recording.Tally, line []byte, place int64) bool {
+	rest, ok := bytes.CutPrefix(line, []byte("Processed "))
+	if !ok {
+		return false
 	}
-	n, _, _ := bytes.Cut(rest, []byte(" "))
-	return parseUint(n)
+	if _, chunks, ok := bytes.Cut(rest, []byte(" events and lost ")); ok {
+		number, _, _ := bytes.Cut(chunks, []byte(" "))
+		n, ok := parseUint(number)
+		if ok {
+			t.Add(recording.LostChunks, n, place, excerpt(line))
+		}
+		return ok
+	}
+	number, share, ok := bytes.Cut(rest, []byte(" samples and lost "))
+	n, isNumber := parseUint(number)
+	percent, _, _ := strings.Cut(strings.TrimSpace(string(share)), "%")
+	p, err := strconv.ParseFloat(percent, 64)
+	if !ok || !isNumber || err != nil || !(p >= 0 && p <= 100) {
+		return false
+	}
+	t.Add(recording.Lost, uint64(float64(n)*p/100+0.5), place, excerpt(line))
+	return true
 }
 
 // isFtrace recognises the lines of /sys/kernel/tracing/trace:
