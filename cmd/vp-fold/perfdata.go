@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vperf/lib/perf"
-	"vperf/lib/perf/recording"
 	"vperf/lib/perf/script"
 	"vperf/lib/tool"
 )
