@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -122,11 +123,24 @@ func (p *Profile) command() string {
 	return strings.Join(words, " ")
 }
 
+// title is the profiled command's name, or that of the only process, if there is one.
 func (p *Profile) title() string {
 	if t := p.meta.Target; t != nil && len(t.Cmd) > 0 && t.Cmd[0] != "" {
 		return visible(path.Base(t.Cmd[0]))
 	}
-	return "profile"
+	name, pid := "", int64(record.None)
+	for _, t := range p.threads {
+		if t.pid != record.None && pid != record.None && t.pid != pid {
+			return "profile"
+		}
+		if t.pid != record.None {
+			pid = t.pid
+		}
+		if t.tid == t.pid && t.tid != record.None {
+			name = t.name
+		}
+	}
+	return cmp.Or(visible(name), "profile")
 }
 
 // facts are the words at the right of the header.

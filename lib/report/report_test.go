@@ -103,6 +103,35 @@ func TestHotspots(t *testing.T) {
 	}
 }
 
+func TestTitle(t *testing.T) {
+	threads := func(list ...record.Thread) string {
+		return stream(record.Stream{}, func(w *record.Writer, _ *record.Interner) {
+			w.Write(&record.Metric{Name: "x", Scope: "all"})
+			for _, th := range list {
+				w.Write(&th)
+			}
+		})
+	}
+	one, two := record.Int(1), record.Int(2)
+	app := record.Thread{TID: 1, PID: one, Name: "app"}
+	meta := `{"type":"meta","target":{"cmd":["/opt/x/run","-v"]}}` + "\n"
+	tests := []struct{ name, input, title, want string }{
+		{"as asked", meta, "mine", "mine"},
+		{"the command", meta + threads(app), "", "run"},
+		{"the process", threads(app, record.Thread{TID: 7, PID: one, Name: "pool"}), "", "app"},
+		{"two processes", threads(app, record.Thread{TID: 2, PID: two, Name: "other"}), "", "profile"},
+		{"nothing known", threads(record.Thread{TID: 7, Name: "pool"}), "", "profile"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			page := html(t, read(t, test.input), test.title)
+			if want := "<title>" + test.want + " · profile</title>"; !strings.Contains(page, want) {
+				t.Errorf("no %s in %.600s", want, page)
+			}
+		})
+	}
+}
+
 func TestDeepStack(t *testing.T) {
 	deep := make([]string, 3000)
 	for i := range deep {

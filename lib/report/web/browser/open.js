@@ -110,12 +110,13 @@ export async function ready(page) {
   await settle(page);
 }
 
-/** Waits for two frames and the answers that they may ask for. @param {import('playwright-core').Page} page */
+/** Waits until the page shows what its state says. @param {import('playwright-core').Page} page */
 export async function settle(page) {
   await page.evaluate(async () => {
-    for (let i = 0; i < 3; i++) {
-      await new Promise((r) => setTimeout(r, 20));
+    const main = document.querySelector('main');
+    for (let quiet = 0; quiet < 2; ) {
       await new Promise((r) => requestAnimationFrame(r));
+      quiet = main?.getAttribute('aria-busy') === 'true' ? 0 : quiet + 1;
     }
   });
 }

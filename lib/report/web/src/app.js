@@ -49,6 +49,8 @@ export class App {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   writing;
   frame = 0;
+  waiting = 0; // refreshes under way
+  main = /** @type {HTMLElement} */ (document.querySelector('main'));
 
   /** @param {Client} client @param {Shape} shape */
   constructor(client, shape) {
@@ -242,6 +244,24 @@ export class App {
 
   /** Follows the state. @param {State | null} before null at the start */
   async refresh(before) {
+    this.waiting++;
+    this.sayBusy();
+    try {
+      await this.follow(before);
+    } finally {
+      this.waiting--;
+      this.sayBusy();
+    }
+  }
+
+  /** Whether what is shown is about to change. */
+  sayBusy() {
+    const busy = String(this.waiting > 0 || this.frame > 0);
+    if (this.main.getAttribute('aria-busy') !== busy) this.main.setAttribute('aria-busy', busy);
+  }
+
+  /** @param {State | null} before */
+  async follow(before) {
     const s = this.state;
     this.applyTheme();
     if (this.header.events.length) {
@@ -366,10 +386,11 @@ export class App {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
+      this.sayBusy();
       if (!$('run').hidden) this.chart.show(this.utilisation, this.memory);
       if (!this.shown) return;
       const { question, answer } = this.shown;
-      $('line').replaceChildren(...this.scopeLine(answer));
+      $('line').replaceChildren(...this.scopeLine(question.scope, answer));
       if (this.state.tab === 'hotspots') paintHotspots(this, answer, question.hot === 'module');
       if (this.state.tab === 'flame' && answer.total)
         paintFlame(this, answer.total, question.tree ?? 'boundary');
@@ -378,10 +399,12 @@ export class App {
     });
   }
 
-  /** What is selected, in words. @param {Answer} a @returns {(Node | string)[]} */
-  scopeLine(a) {
+  /**
+   * What is selected, in words.
+   * @param {import('./fold.js').Scope} scope @param {Answer} a @returns {(Node | string)[]}
+   */
+  scopeLine({ range, threads }, a) {
     const h = this.header;
-    const { range, threads } = this.scope;
     const parts = [];
     if (range) {
       const span = (h.spanTicks * h.tickNS) / 1e9;

@@ -91,7 +91,7 @@ export function axisTime(s, span) {
 
 /**
  * Shorter and shorter forms of a name, for boxes of any width: without parameters, without
- * template arguments, without scopes.
+ * template arguments, without one scope after the other.
  * @param {string} name @returns {string[]}
  */
 export function shorter(name) {
@@ -105,8 +105,7 @@ export function shorter(name) {
   add(bare);
   const plain = dropGroups(bare, '<', '>');
   add(plain);
-  const at = plain.lastIndexOf('::');
-  if (at > 0) add(plain.slice(at + 2));
+  for (let at = plain.indexOf('::'); at >= 0; at = plain.indexOf('::', at + 2)) add(plain.slice(at + 2));
   return forms;
 }
 

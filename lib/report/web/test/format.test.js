@@ -54,6 +54,7 @@ test('names grow shorter from the outside', () => {
     'store::SkipList<Key, 12>::seek(Key const&) const',
     'store::SkipList<Key, 12>::seek',
     'store::SkipList::seek',
+    'SkipList::seek',
     'seek',
   ]);
   assert.deepEqual(shorter('(anonymous namespace)::run(int)'), [
