@@ -36,6 +36,7 @@
 //     count too.
 //   - The module is the last group of balanced parentheses, so that "(/opt/a b (deleted))"
 //     is one module.
-//   - An offset past 64 bits or one that is not hexadecimal is a part of the symbol.
+//   - A frame that has a module but no symbol, as old versions of perf print it, is one of
+//     that module, not one without a name.
 //   - Samples of other events than the first are not dropped.
 package script
