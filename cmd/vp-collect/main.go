@@ -108,8 +108,8 @@ func say(env *tool.Env, n record.Notice) {
 	if n.Cause != "" {
 		text += " (" + string(n.Cause) + ")"
 	}
-	if env.Quiet && n.Severity == record.Error {
-		fmt.Fprintf(env.Stderr, "vp-collect: %s\n", tool.Printable(text))
+	if n.Severity == record.Error {
+		env.Say("", text, n.Fix)
 		return
 	}
 	env.Warn("", text, n.Fix)

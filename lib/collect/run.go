@@ -32,17 +32,6 @@ type run struct {
 	cause   record.Cause    // why the profile is not complete
 }
 
-// wasIgnored are the signals that this program was started to ignore. It is found out
-// before main, which may catch them.
-var wasIgnored = func() (ignored []os.Signal) {
-	for _, s := range forwarded {
-		if signal.Ignored(s) {
-			ignored = append(ignored, s)
-		}
-	}
-	return ignored
-}()
-
 // Run runs the command and writes its profile to w, as one stream. It returns when the
 // command has ended.
 //
@@ -64,9 +53,6 @@ func Run(ctx context.Context, w *record.Writer, o Options) (*Outcome, error) {
 		defer os.RemoveAll(r.dir)
 	}
 
-	if len(wasIgnored) > 0 {
-		signal.Ignore(wasIgnored...) // whoever catches them un-ignores them for the command
-	}
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, notIgnored(forwarded)...)
 	defer signal.Stop(signals)

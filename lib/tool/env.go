@@ -50,7 +50,7 @@ func (env *Env) By() string { return env.cmd.Name + " " + version() }
 // it.
 func (env *Env) Warn(place, text, hint string) {
 	if !env.Quiet {
-		env.say(place, text, hint)
+		env.Say(place, text, hint)
 	}
 }
 
@@ -71,7 +71,7 @@ func (env *Env) Fail(err error) {
 	if hint == usageHint {
 		hint = "see " + env.cmd.Name + " --help"
 	}
-	env.say("", err.Error(), hint)
+	env.Say("", err.Error(), hint)
 	env.failed = max(env.failed, status)
 }
 
@@ -132,15 +132,16 @@ func (env *Env) finish(err error) error {
 func (env *Env) watchSignals() (stop func()) {
 	// A handler, unlike ignoring the signal, is not inherited by the processes we start;
 	// it makes a write to a broken pipe an error instead of our death.
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	if env.cmd.Args {
-		ctx, cancel := signal.NotifyContext(env.Context, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-		env.Context = ctx
-		return cancel
-	}
+	catch(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	catch(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	if env.cmd.Args {
+		go func() {
+			<-signals
+			env.cancel()
+		}()
+		return env.cancel
+	}
 	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		patient := env.readsPipe()
@@ -164,6 +165,17 @@ func (env *Env) watchSignals() (stop func()) {
 		signal.Stop(signals)
 		close(done)
 		<-gone // a signal that is being handled has the last word about the exit status
+	}
+}
+
+// catch has signals delivered to c, but not those that were ignored when the process
+// started, as SIGHUP is under nohup and SIGINT in a background job: they stay ignored, here
+// and in the processes that we start.
+func catch(c chan os.Signal, signals ...os.Signal) {
+	for _, s := range signals {
+		if !signal.Ignored(s) {
+			signal.Notify(c, s)
+		}
 	}
 }
 

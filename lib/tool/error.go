@@ -61,5 +61,11 @@ func (e *outputError) Error() string {
 	return "cannot write the output: " + e.err.Error()
 }
 
-func (e *outputError) Unwrap() error    { return e.err }
-func (e *outputError) brokenPipe() bool { return errors.Is(e.err, syscall.EPIPE) }
+func (e *outputError) Unwrap() error { return e.err }
+
+// brokenPipe tells whether the output's reader went away. The same errno from elsewhere, a
+// process that we feed, is a failure.
+func brokenPipe(err error) bool {
+	var out *outputError
+	return errors.As(err, &out) && errors.Is(out.err, syscall.EPIPE)
+}

@@ -87,8 +87,10 @@ func Main(c *Command) int {
 func (c *Command) main(args []string, stdin, stdout, stderr *os.File) int {
 	env := &Env{Stderr: stderr, cmd: c, stdin: stdin, stdout: stdout}
 	err := c.parse(env, args)
-	if closeErr := env.finish(err); err == nil {
-		err = closeErr
+	closeErr := env.finish(err)
+	var exit exitStatus
+	if err == nil || closeErr != nil && errors.As(err, &exit) && !brokenPipe(closeErr) {
+		err = closeErr // output that is lost is worse than what another process ended with
 	}
 	return env.status(err)
 }
@@ -264,12 +266,11 @@ func (env *Env) print(text string) error {
 // status reports err and returns the exit status.
 func (env *Env) status(err error) int {
 	var exit exitStatus
-	var out *outputError
 	switch {
 	case err == nil:
 	case errors.As(err, &exit):
 		return int(exit)
-	case errors.As(err, &out) && out.brokenPipe():
+	case brokenPipe(err):
 		return 0
 	default:
 		env.Fail(err)
@@ -277,9 +278,9 @@ func (env *Env) status(err error) int {
 	return env.failed
 }
 
-// say writes one message to stderr, in one write so that those of a pipeline's tools do
-// not mix.
-func (env *Env) say(place, text, hint string) {
+// Say writes a message to stderr that --quiet does not hide, in one write, so that those of
+// a pipeline's tools do not mix. See [Env.Warn] for what the parts are.
+func (env *Env) Say(place, text, hint string) {
 	env.progress.hide()
 	var b strings.Builder
 	b.WriteString(env.cmd.Name + ": ")
