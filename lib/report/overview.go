@@ -79,7 +79,7 @@ func (p *Profile) view(title string, o ordered, l timeline) view {
 	if len(p.events) > 0 {
 		hot = p.hotspots(o, 0)
 		e := p.events[0]
-		v.TopUnit = e.describe()
+		v.TopUnit = visible(e.name)
 		for _, h := range hot[:min(topRows, len(hot))] {
 			v.Top = append(v.Top, topRow{h.Name, moduleBase(h.Module), percent(h.Self, e.total), percent(h.Total, e.total)})
 		}
@@ -103,13 +103,6 @@ func (p *Profile) view(title string, o ordered, l timeline) view {
 	}
 	v.Also = p.also()
 	return v
-}
-
-func (e *event) describe() string {
-	if e.unit == "" || e.unit == "count" {
-		return visible(e.name)
-	}
-	return visible(e.name + ", " + e.unit)
 }
 
 func (p *Profile) command() string {

@@ -248,6 +248,27 @@ test('records without samples', async (t) => {
   assert.match(await memory.locator('#peak').innerText(), /peak 1\.91 MiB/);
 });
 
+test('an event without times beside one with times', async (t) => {
+  const text = small((s) => {
+    s.add('event', { id: 2, name: 'untimed', kind: 'counter' });
+    const stack = s.stack([s.frame('f')]);
+    for (let i = 0; i < 9; i++) {
+      s.add('sample', { event: 1, tid: 7, time_ns: i * 1e8, weight: 3, stack });
+      s.add('sample', { event: 2, tid: 7, weight: 3, stack });
+    }
+  });
+  const page = await open(t, report(text), { hash: '#tab=hotspots' });
+  assert.match(
+    await page.locator('#y').innerText(),
+    /^cycles\n+cycles a second/,
+    'no cores without a counter',
+  );
+  await page.selectOption('#event', '1');
+  await settle(page);
+  assert.match(await page.locator('#y').innerText(), /this event has no times/);
+  assert.match(await page.locator('#line').innerText(), /9 samples · 27 · this event has no times/);
+});
+
 test('two profiles: the first is shown, and it says so', async (t) => {
   const one = (/** @type {string} */ id, /** @type {string} */ f) =>
     small((s) => s.add('sample', { event: 1, tid: 7, time_ns: 5, weight: 3, stack: s.stack([s.frame(f)]) }), {

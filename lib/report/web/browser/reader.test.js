@@ -272,6 +272,18 @@ test('the memory chart shows the measured peak', async (t) => {
   assert.equal(await page.locator('#peak').innerText(), `peak ${(peak / 2 ** 20).toFixed(1)} MiB`);
 });
 
+test('what cannot follow the selection says so', async (t) => {
+  const page = await open(t, file);
+  const tags = page.locator('.answers .ww:visible');
+  assert.equal(await tags.count(), 0);
+  await drag(page, 0.2, 0.4);
+  assert.equal(await tags.count(), 4);
+  assert.match(await page.locator('#top-of').innerText(), /^% of cpu-clock, 0\.40 s to 0\.80 s$/);
+  await page.click('#reset');
+  await settle(page);
+  assert.equal(await tags.count(), 0);
+});
+
 test('tabs by keyboard', async (t) => {
   const page = await open(t, file);
   await page.locator('#tab-overview').focus();
@@ -284,6 +296,11 @@ test('tabs by keyboard', async (t) => {
   await settle(page);
   assert.equal(await page.locator('[role=tab][aria-selected=true]').innerText(), 'Threads');
   assert.equal(await page.locator('[role=tabpanel]:visible').count(), 1);
+});
+
+test('the samples are folded in a worker', async (t) => {
+  const page = await open(t, file);
+  assert.equal(page.workers().length, 1);
 });
 
 test('a page whose worker is forbidden works on the main thread', async (t) => {

@@ -211,12 +211,10 @@ export class App {
     $('who-label').hidden = !this.has('threads');
     $('group-label').hidden = !this.has('threads') || h.threads.length < 2;
     $('event-label').hidden = !h.events.length;
+    $('event').hidden = h.events.length < 2;
+    $('only-event').textContent = h.events.length === 1 ? eventName(h.events[0]) : '';
     $('kernel-label').hidden = !this.shape.fnKind.subarray(0, -1).includes(1);
-    $('event').append(
-      ...h.events.map((e, i) =>
-        el('option', { value: String(i) }, e.unit && e.unit !== 'count' ? `${e.name} (${e.unit})` : e.name),
-      ),
-    );
+    $('event').append(...h.events.map((e, i) => el('option', { value: String(i) }, eventName(e))));
     $('legend').append(...legend(this.shape, this.colours));
   }
 
@@ -424,7 +422,8 @@ export class App {
       weightText(a.weight, this.event.unit),
     );
     const untimed = this.event.samples - this.event.timed;
-    if (!this.event.timed) parts.push('no times in the input');
+    if (!this.event.timed)
+      parts.push(h.events.some((e) => e.timed) ? 'this event has no times' : 'no times in the input');
     else if (untimed) parts.push(`${grouped(untimed)} without a time${range ? ' left out' : ''}`);
     return [el('b', {}, this.scopeName), ` · ${parts.join(' · ')}`];
   }
@@ -463,4 +462,9 @@ function memoryOf({ header, rss }) {
   );
   const series = [rss[own], ...rss.filter((_, i) => i !== own)];
   return { series, peak: series[0].bytes.reduce((a, v) => Math.max(a, v), 0) };
+}
+
+/** @param {import('./unpack.js').EventInfo} e */
+function eventName(e) {
+  return e.unit && e.unit !== 'count' ? `${e.name} (${e.unit})` : e.name;
 }

@@ -21,6 +21,8 @@ export class Overview {
 
   /** @param {import('./fold.js').Answer} answer */
   paint(answer) {
+    const { threads, range } = this.app.scope;
+    $('overview').classList.toggle('scoped', threads !== null || range !== null);
     this.paintTop(answer);
     this.paintMetrics();
   }

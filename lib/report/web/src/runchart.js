@@ -74,6 +74,7 @@ export class RunChart {
     if (!width) return;
     if (memory) this.drawMemory(g, width, memory);
     else if (utilisation) this.drawUtilisation(g, width, utilisation);
+    else this.drawNothing();
     this.drawAxis(width);
     this.place();
   }
@@ -95,6 +96,11 @@ export class RunChart {
     line.push([width, line[line.length - 1][1]]);
     this.area(g, line, 'on-cpu');
     this.mark(y(u.mean), `mean ${significant(u.mean)}`);
+  }
+
+  drawNothing() {
+    this.scaleLabels('No curve', 'this event has no times', []);
+    $('peak').replaceChildren();
   }
 
   /** @param {CanvasRenderingContext2D} g @param {number} width @param {Memory} m */
