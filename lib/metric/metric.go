@@ -16,9 +16,11 @@
 //
 // # Quality
 //
-//   - count: every input was counted, or measured, over the whole time;
-//   - estimate: an input was multiplexed and scaled up by perf;
-//   - derived: an input stands in for one that is not there, as samples for a clock;
+//   - count: one number that was counted, or measured, over the whole time, at most in
+//     another unit;
+//   - derived: computed from several such numbers, a ratio above all;
+//   - estimate: an input was multiplexed and scaled up by perf, or is known only from
+//     samples;
 //   - missing, with a cause: an input is missing, or the denominator counted 0. A missing
 //     metric has no value. What is known of its inputs is there.
 //
@@ -71,7 +73,7 @@ func worse(a, b record.Quality) record.Quality {
 	return b
 }
 
-var rank = map[record.Quality]int{record.Count: 0, record.Estimate: 1, record.Derived: 2, record.Model: 3}
+var rank = map[record.Quality]int{record.Count: 0, record.Derived: 1, record.Estimate: 2, record.Model: 3}
 
 // scope is what formulas are evaluated in.
 type scope struct {
@@ -153,6 +155,9 @@ func (s *scope) inMode(f *Formula, e *expression, mode string) record.Metric {
 		}
 		m.Inputs[name] = value.Value
 		m.Quality = worse(m.Quality, value.Quality)
+	}
+	if len(e.operands) > 1 {
+		m.Quality = worse(m.Quality, record.Derived)
 	}
 	m.Formula = e.render(names)
 	if m.Missing == "" {

@@ -3,6 +3,7 @@ package metric
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"vperf/lib/event"
@@ -115,9 +116,23 @@ func TestFormulas(t *testing.T) {
 		{"package_power_w", "", counts{"power/energy-pkg/": 50}, 25, "power/energy-pkg/ / elapsed_s"},
 	} {
 		t.Run(test.metric+"="+test.formula, func(t *testing.T) {
-			check(t, find(t, counters(test.vendor, test.counts), "all", test.metric), test.value, test.formula, record.Count)
+			check(t, find(t, counters(test.vendor, test.counts), "all", test.metric), test.value, test.formula, qualityOf(test.formula))
 		})
 	}
+}
+
+// qualityOf returns what counts make: of one operand a count, of several a derived number.
+func qualityOf(formula string) record.Quality {
+	operands := map[string]bool{}
+	for _, word := range strings.Fields(formula) {
+		if word = strings.Trim(word, "()"); strings.ContainsAny(word[:1], "abcdefghijklmnopqrstuvwxyzLI") {
+			operands[word] = true
+		}
+	}
+	if len(operands) > 1 {
+		return record.Derived
+	}
+	return record.Count
 }
 
 // Without the run's duration other clocks take its place, and say so.
@@ -129,7 +144,7 @@ func TestElapsed(t *testing.T) {
 	for _, ns := range []int64{5e9, 2e9, 3e9} {
 		r.AddSample(&record.Sample{Event: 1, TID: 1, TimeNS: ns, Weight: 10})
 	}
-	check(t, find(t, r, "all", "elapsed_s"), 3, "samples.span_ns / 1e9", record.Derived)
+	check(t, find(t, r, "all", "elapsed_s"), 3, "samples.span_ns / 1e9", record.Estimate)
 	r.SetIntervalEnd(4e9)
 	check(t, find(t, r, "all", "elapsed_s"), 4, "interval.end_ns / 1e9", record.Count)
 	r.AddCounter(&record.Counter{Event: "duration_time", Scope: "all", Value: record.Float(5e9)})
@@ -234,13 +249,13 @@ func TestQuality(t *testing.T) {
 	check(t, find(t, r, "all", "ipc"), 0.5, "instructions / cycles", record.Estimate)
 	check(t, find(t, r, "all", "cycles"), 100, "cycles", record.Count)
 
-	// Without a CPU clock the samples of one tell, and everything that follows from it is derived.
+	// Without a CPU clock the samples of one tell, and everything that follows from it is an estimate.
 	r = counters("", nil)
 	r.AddEvent(&record.Event{ID: 1, Name: "cpu-clock:u"})
 	r.AddSample(&record.Sample{Event: 1, TID: 7, TimeNS: record.None, Weight: 1e9})
 	r.AddSample(&record.Sample{Event: 1, TID: 0, TimeNS: record.None, Weight: 5e9}) // the idle thread uses no CPU time
-	check(t, find(t, r, "all", "cpu_time_s"), 1, "samples.clock_ns / 1e9", record.Derived)
-	check(t, find(t, r, "all", "busy_cores"), 0.5, "cpu_time_s / elapsed_s", record.Derived)
+	check(t, find(t, r, "all", "cpu_time_s"), 1, "samples.clock_ns / 1e9", record.Estimate)
+	check(t, find(t, r, "all", "busy_cores"), 0.5, "cpu_time_s / elapsed_s", record.Estimate)
 	check(t, find(t, r, "all", "sample_weight"), 6e9, "samples.weight", record.Count)
 	if m := find(t, r, "all", "sample_weight"); m.Unit != event.Nanoseconds {
 		t.Errorf("sample_weight is in %s", m.Unit)
@@ -249,12 +264,12 @@ func TestQuality(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	r := counters("", map[string]float64{"cycles:u": 100, "instructions:u": 50, "task-clock:u": 2e9})
-	check(t, find(t, r, "all", "ipc"), 0.5, "instructions:u / cycles:u", record.Count)
+	check(t, find(t, r, "all", "ipc"), 0.5, "instructions:u / cycles:u", record.Derived)
 	check(t, find(t, r, "all", "cpu_time_s"), 2, "task-clock:u / 1e9", record.Count)
 	// What was counted everywhere is preferred.
 	r.AddCounter(&record.Counter{Event: "cycles", Scope: "all", Value: record.Float(200)})
 	r.AddCounter(&record.Counter{Event: "instructions", Scope: "all", Value: record.Float(300)})
-	check(t, find(t, r, "all", "ipc"), 1.5, "instructions / cycles", record.Count)
+	check(t, find(t, r, "all", "ipc"), 1.5, "instructions / cycles", record.Derived)
 	// The expression says what was really counted.
 	r = counters("", nil)
 	r.AddCounter(&record.Counter{Event: "cycles", Expression: "cycles:u", Scope: "all", Value: record.Float(200)})
@@ -276,9 +291,9 @@ func TestScopes(t *testing.T) {
 	r.AddCounter(&record.Counter{Event: "cycles", Scope: "tid:11", Missing: record.CauseEventNotCounted})
 	r.AddCounter(&record.Counter{Event: "instructions", Scope: "tid:11", Missing: record.CauseEventNotCounted})
 
-	check(t, find(t, r, "tid:10", "ipc"), 3, "instructions / cycles", record.Count)
+	check(t, find(t, r, "tid:10", "ipc"), 3, "instructions / cycles", record.Derived)
 	check(t, find(t, r, "tid:9", "ipc"), 1.0/3, "instructions / cycles", record.Estimate)
-	check(t, find(t, r, "tid:9", "busy_cores"), 0.5, "cpu_time_s / elapsed_s", record.Count)
+	check(t, find(t, r, "tid:9", "busy_cores"), 0.5, "cpu_time_s / elapsed_s", record.Derived)
 	missing(t, find(t, r, "tid:11", "ipc"), record.CauseEventNotCounted, Words(record.CauseEventNotCounted))
 	// A thread is not told what it lacks for want of asking.
 	r.AddCounter(&record.Counter{Event: "branch-misses", Scope: "tid:11", Missing: record.CauseEventNotCounted})
@@ -305,7 +320,7 @@ func TestScopes(t *testing.T) {
 	// What was counted for the whole is not summed.
 	add("all", "cycles", 4000, record.Count)
 	add("all", "instructions", 1000, record.Count)
-	check(t, find(t, r, "all", "ipc"), 0.25, "instructions / cycles", record.Count)
+	check(t, find(t, r, "all", "ipc"), 0.25, "instructions / cycles", record.Derived)
 }
 
 // CPUs are parts of the run, too; but their clock runs on while they are idle.
@@ -329,7 +344,7 @@ func TestHybrid(t *testing.T) {
 	r.AddCounter(&record.Counter{Event: "cpu_core/branches/", Scope: "all", Missing: record.CauseEventNotCounted})
 	r.AddCounter(&record.Counter{Event: "cpu_atom/branches/", Scope: "all", Value: record.Float(50)})
 	r.AddCounter(&record.Counter{Event: "cpu_atom/branch-misses/", Scope: "all", Value: record.Float(5), Quality: record.Estimate})
-	check(t, find(t, r, "all", "ipc"), 2, "instructions / cycles", record.Count)
+	check(t, find(t, r, "all", "ipc"), 2, "instructions / cycles", record.Derived)
 	check(t, find(t, r, "all", "branch_misprediction_rate"), 0.1, "branch-misses / branches", record.Estimate)
 }
 

@@ -330,12 +330,12 @@ func (r *Run) fact(name, scope string) (v Value, ok bool) {
 		if !sampled || s.Unit != event.Nanoseconds {
 			return present(0, false)
 		}
-		return Value{Value: s.busy, Quality: record.Derived}, true
+		return Value{Value: s.busy, Quality: record.Estimate}, true
 	case "samples.span_ns":
 		if !sampled || s.FirstNS == record.None || s.LastNS == s.FirstNS {
 			return present(0, false)
 		}
-		return Value{Value: float64(s.LastNS - s.FirstNS), Quality: record.Derived}, true
+		return Value{Value: float64(s.LastNS - s.FirstNS), Quality: record.Estimate}, true
 	}
 	return Value{}, false
 }

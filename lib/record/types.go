@@ -175,8 +175,9 @@ type Freq struct {
 // Quality says what kind of number a value is.
 type Quality string
 
-// The qualities. An estimate was scaled up from a multiplexed count; a model rests on
-// assumptions that are printed beside it.
+// The qualities. A count was counted or measured over the whole time; a derived value was
+// computed from several counts; an estimate rests on samples, or on a multiplexed count
+// that was scaled up; a model rests on assumptions that are printed beside it.
 const (
 	Count    Quality = "count"
 	Estimate Quality = "estimate"

@@ -143,7 +143,7 @@ func (w *writer) metrics(p *Profile, metrics []record.Metric) {
 			continue
 		}
 		var how []string
-		if m.Quality != "" && m.Quality != record.Count {
+		if m.Quality != "" && m.Quality != record.Count && m.Quality != record.Derived { // the formula shows those
 			how = append(how, string(m.Quality))
 		}
 		if note := metric.Note(m, p.Run.Vendor()); note != "" {
