@@ -25,7 +25,6 @@ func BenchmarkReport(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(size)/1e6, "MB/page")
-		b.ReportMetric(float64(p.Samples())/1e6, "Msamples")
 	}
 }
 

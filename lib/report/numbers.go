@@ -22,6 +22,15 @@ var qualityText = []struct {
 
 const missing = "missing"
 
+// known returns a quality that the page has a sign for, else nothing.
+func known(q record.Quality) string {
+	switch q {
+	case record.Count, record.Estimate, record.Derived, record.Model:
+		return string(q)
+	}
+	return ""
+}
+
 // addNumbers fills the tables of metrics and counters of the whole run.
 func (p *Profile) addNumbers(v *view) {
 	count := map[string]int{}
@@ -81,7 +90,7 @@ func (p *Profile) scopedMetrics() []metricRow {
 }
 
 func metricRowOf(m record.Metric) metricRow {
-	row := metricRow{Scope: visible(m.Scope), Label: visible(label(m.Name, m.Unit)), Quality: visible(string(m.Quality))}
+	row := metricRow{Scope: visible(m.Scope), Label: visible(label(m.Name, m.Unit)), Quality: known(m.Quality)}
 	if m.Value == nil {
 		row.Quality, row.Value = missing, missingText(m.Missing)
 	} else {
@@ -101,7 +110,7 @@ func metricRowOf(m record.Metric) metricRow {
 }
 
 func counterRow(c record.Counter) metricRow {
-	row := metricRow{Scope: visible(c.Scope), Label: visible(c.Event), Quality: visible(string(c.Quality))}
+	row := metricRow{Scope: visible(c.Scope), Label: visible(c.Event), Quality: known(c.Quality)}
 	if c.Value == nil {
 		row.Quality, row.Value = missing, missingText(c.Missing)
 	} else {

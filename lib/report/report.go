@@ -117,15 +117,6 @@ func New() *Profile {
 // Empty reports whether nothing was read that a page could show.
 func (p *Profile) Empty() bool { return p.records == 0 }
 
-// Samples returns the number of samples of all events.
-func (p *Profile) Samples() int {
-	n := 0
-	for _, e := range p.events {
-		n += len(e.samples)
-	}
-	return n
-}
-
 func (p *Profile) thread(tid int64) uint32 {
 	i, ok := p.threadOf[tid]
 	if !ok {

@@ -93,6 +93,16 @@ test('names are text wherever they appear', async (t) => {
   assert.equal(await page.title(), `${EVIL[0]} · profile`);
 });
 
+test('long names do not make a narrow page wide', async (t) => {
+  const page = await open(t, report(evilStream()), { width: 360, height: 740 });
+  for (const tab of ['overview', 'hotspots', 'flame', 'threads']) {
+    await page.click(`#tab-${tab}`);
+    await settle(page);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${tab} is ${wide} px too wide`);
+  }
+});
+
 test('folded text of other tools, hostile and broken', async (t) => {
   const folded = Buffer.concat([
     Buffer.from(`root;${EVIL[0]} 1\nroot;${EVIL[1]} 2\nroot;<module> 3\nroot;std::map<int, char>::at 4\n`),

@@ -58,10 +58,10 @@ export function bytes(v) {
   return `${significant(v)} ${units[i]}`;
 }
 
-/** @param {number} v */
-export function scaled(v) {
+/** Large numbers with a prefix: 954 G. @param {number} v @param {number} [from] where prefixes begin */
+export function scaled(v, from = 1e7) {
   const prefixes = ['', 'k', 'M', 'G', 'T', 'P'];
-  if (Math.abs(v) < 1e7) return significant(v);
+  if (Math.abs(v) < from) return significant(v);
   let i = 0;
   while (i < prefixes.length - 1 && Math.abs(v) >= 999.5) {
     v /= 1000;

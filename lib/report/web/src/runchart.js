@@ -1,5 +1,5 @@
 import { $, el, surface } from './dom.js';
-import { axisTime, bytes, significant } from './format.js';
+import { axisTime, bytes, scaled, significant } from './format.js';
 import { extremes, roundUp, ticks } from './scale.js';
 
 const HEIGHT = 88;
@@ -83,7 +83,8 @@ export class RunChart {
   drawUtilisation(g, width, u) {
     const peak = u.values.reduce((a, v) => Math.max(a, v), 0);
     const top = u.cap ? Math.min(u.cap, roundUp(Math.max(peak, u.cap / 100))) : roundUp(peak);
-    this.scaleLabels(u.title, u.note, [top, top / 2, 0].map(significant));
+    const text = (/** @type {number} */ v) => (u.cap ? significant(v) : scaled(v, 1e4));
+    this.scaleLabels(u.title, u.note, [top, top / 2, 0].map(text));
     const y = (/** @type {number} */ v) => HEIGHT - (v / top) * (HEIGHT - TOP);
     this.grid(g, width, [y(top), y(top / 2)]);
     const step = width / u.values.length;
@@ -95,7 +96,7 @@ export class RunChart {
     line.unshift([0, line[0][1]]);
     line.push([width, line[line.length - 1][1]]);
     this.area(g, line, 'on-cpu');
-    this.mark(y(u.mean), `mean ${significant(u.mean)}`);
+    this.mark(y(u.mean), `mean ${text(u.mean)}`);
   }
 
   drawNothing() {
