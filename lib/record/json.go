@@ -11,7 +11,7 @@ import (
 // appendJSON appends {"type":"<t>", and the fields of v. The type comes first, always,
 // so that no reader has to parse a line to know what it is.
 func appendJSON(dst []byte, t Type, v any) ([]byte, error) {
-	b, err := json.MarshalNoEscape(v)
+	b, err := json.MarshalWithOption(v, json.DisableHTMLEscape())
 	if err != nil {
 		return dst, err
 	}
@@ -59,7 +59,8 @@ func (r *Meta) appendTo(dst []byte) ([]byte, error) { return appendJSON(dst, Typ
 func (r *Meta) parse(line []byte) error             { return parseJSON(line, r) }
 
 // Type returns [TypeCapability].
-func (*Capability) Type() Type                            { return TypeCapability }
+func (*Capability) Type() Type { return TypeCapability }
+
 func (r *Capability) appendTo(dst []byte) ([]byte, error) { return appendJSON(dst, TypeCapability, r) }
 func (r *Capability) parse(line []byte) error             { return parseJSON(line, r) }
 
