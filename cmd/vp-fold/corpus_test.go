@@ -143,6 +143,13 @@ func infernoName(_, name string) string {
 	return name
 }
 
+func sum(lines map[string]uint64) (total uint64) {
+	for _, n := range lines {
+		total += n
+	}
+	return total
+}
+
 func difference(got, want map[string]uint64) (diff []string) {
 	for line, n := range got {
 		if want[line] != n {
@@ -206,14 +213,8 @@ func TestAgainstCollapsers(t *testing.T) {
 			got := shorten(foldedLines(t, text, o), shortName)
 			got, want = alike(got, opt), alike(want, opt)
 			diff := difference(got, want)
-			total := func(m map[string]uint64) (n uint64) {
-				for _, x := range m {
-					n += x
-				}
-				return n
-			}
 			if len(diff) > 0 {
-				t.Errorf("%d lines differ of %d; total %d, want %d:\n%s", len(diff), len(want), total(got), total(want), strings.Join(diff[:min(len(diff), 6)], "\n"))
+				t.Errorf("%d lines differ of %d; total %d, want %d:\n%s", len(diff), len(want), sum(got), sum(want), strings.Join(diff[:min(len(diff), 6)], "\n"))
 				return
 			}
 			match++
