@@ -109,18 +109,18 @@ install: $(commands:%=bin/%) ## install below PREFIX (/usr/local): commands, man
 	install -d '$(bindir)' '$(sharedir)/man/man1' '$(sharedir)/bash-completion/completions' \
 		'$(sharedir)/zsh/site-functions' '$(sharedir)/fish/vendor_completions.d'
 	install -m 755 $(commands:%=bin/%) scripts/vperf '$(bindir)'
-	@set -e; for c in $(commands); do \
-		echo "bin/$$c --man, --completion"; \
-		bin/$$c --man > '$(sharedir)/man/man1'/$$c.1; \
-		bin/$$c --completion bash > '$(sharedir)/bash-completion/completions'/$$c; \
-		bin/$$c --completion zsh > '$(sharedir)/zsh/site-functions'/_$$c; \
-		bin/$$c --completion fish > '$(sharedir)/fish/vendor_completions.d'/$$c.fish; \
+	@set -e; for c in $(commands:%=bin/%) scripts/vperf; do \
+		echo "$$c --man, --completion"; \
+		$$c --man > '$(sharedir)/man/man1'/$${c#*/}.1; \
+		$$c --completion bash > '$(sharedir)/bash-completion/completions'/$${c#*/}; \
+		$$c --completion zsh > '$(sharedir)/zsh/site-functions'/_$${c#*/}; \
+		$$c --completion fish > '$(sharedir)/fish/vendor_completions.d'/$${c#*/}.fish; \
 	done
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
 	rm -f $(foreach c,vperf $(commands),'$(bindir)/$(c)')
-	rm -f $(foreach c,$(commands),'$(sharedir)/man/man1/$(c).1' '$(sharedir)/bash-completion/completions/$(c)' \
+	rm -f $(foreach c,vperf $(commands),'$(sharedir)/man/man1/$(c).1' '$(sharedir)/bash-completion/completions/$(c)' \
 		'$(sharedir)/zsh/site-functions/_$(c)' '$(sharedir)/fish/vendor_completions.d/$(c).fish')
 
 .PHONY: clean
