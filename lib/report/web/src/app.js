@@ -466,5 +466,5 @@ function memoryOf({ header, rss }) {
 
 /** @param {import('./unpack.js').EventInfo} e */
 function eventName(e) {
-  return e.unit && e.unit !== 'count' ? `${e.name} (${e.unit})` : e.name;
+  return ['', 'count', e.name].includes(e.unit) ? e.name : `${e.name} (${e.unit})`;
 }

@@ -79,7 +79,7 @@ export function weightText(v, unit) {
     case 'count':
       return scaled(v);
     default:
-      return `${scaled(v)}${v < 1e7 ? ' ' : ''}${unit}`;
+      return `${scaled(v)} ${unit}`;
   }
 }
 

@@ -189,6 +189,7 @@ export class RunChart {
       ...list.map((t, i) => {
         const s = el('span', {}, i ? t.toFixed(decimals) : '0 s');
         s.style.left = `${(t / span) * 100}%`;
+        if (t / span > 0.96) s.style.transform = 'translateX(-100%)'; // it would leave a narrow page
         return s;
       }),
     );

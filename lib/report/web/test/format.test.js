@@ -36,7 +36,7 @@ test('numbers', () => {
   ]);
   assert.equal(bytes(63_217_664), '60.3 MiB');
   assert.equal(scaled(954e9), '954 G');
-  assert.equal(weightText(954e9, 'cycles'), '954 Gcycles');
+  assert.equal(weightText(954e9, 'cycles'), '954 G cycles');
   assert.equal(weightText(12, 'cycles'), '12 cycles');
   assert.equal(weightText(1_500_000_000, 'ns'), '1.50 s');
   assert.equal(weightText(42, ''), '42');
