@@ -22,15 +22,20 @@ function build() {
   return out;
 }
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-if (!existsSync(executablePath)) {
-  throw new Error(
-    `no browser at ${executablePath}: apt-get install chromium, or name another one in $CHROMIUM`,
-  );
+/** The browser: $CHROMIUM, or the first one on the PATH. There are no tests without one. */
+function findBrowser() {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    for (const place of (process.env.PATH ?? '').split(':')) {
+      const path = join(place, name);
+      if (existsSync(path)) return path;
+    }
+  }
+  throw new Error('no browser on the PATH: apt-get install chromium, or name one in $CHROMIUM');
 }
 
 const browser = await chromium.launch({
-  executablePath,
+  executablePath: findBrowser(),
   args: [
     '--disable-gpu',
     '--disable-quic',
