@@ -7,7 +7,6 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"vperf/lib/perf/recording"
@@ -90,7 +89,7 @@ func (a *app) records(in *tool.Input) error {
 				s = newFoldedStream(a.opt, p)
 			}
 			if err := s.take(r, p); err != nil {
-				a.env.Problem(record.Problem{Name: in.Name, Line: lineOf(r), Cause: record.CauseBadInput, Text: err.Error()})
+				a.env.Problem(record.Problem{Name: in.Name, Line: r.LineNumber(), Cause: record.CauseBadInput, Text: err.Error()})
 			}
 		}
 	}
@@ -167,7 +166,7 @@ func (a *app) dump(p *profile, r *record.Reader) {
 	}
 	if err != nil {
 		f.cut = true
-		a.env.Problem(record.Problem{Name: p.name, Line: lineOf(r), Cause: record.CauseTruncatedInput, Text: err.Error()})
+		a.env.Problem(record.Problem{Name: p.name, Line: r.LineNumber(), Cause: record.CauseTruncatedInput, Text: err.Error()})
 		return
 	}
 	f.next++
@@ -378,10 +377,3 @@ func headerMeta(h map[string]string) *record.Meta {
 }
 
 func join(names []string) string { return strings.Join(names, ", ") }
-
-// lineOf returns the line that a reader is at, which ends its place.
-func lineOf(r *record.Reader) int {
-	place := r.Place()
-	n, _ := strconv.Atoi(place[strings.LastIndexByte(place, ':')+1:])
-	return n
-}

@@ -206,6 +206,17 @@ func (b *batch) end(before ...record.Notice) error {
 		events = b.stream.eventNames
 	}
 	a.total.add(&b.totals)
+	if b.out == 0 && b.shortRun() {
+		n := record.Notice{
+			Severity: record.Warning, Cause: record.CauseNoSamples,
+			Text: "no samples: the run was too short for the sampling frequency, or used no CPU",
+			Fix:  "sample more often: vp-collect -F 4999 -- COMMAND",
+		}
+		a.passed = true
+		a.env.Warn(b.name, n.Text, n.Fix)
+		b.stream.end(append(before, n), "")
+		return b.err()
+	}
 	if b.out == 0 {
 		if !b.failed {
 			a.fail(b.nothing())
@@ -222,6 +233,12 @@ func (b *batch) end(before ...record.Notice) error {
 		b.stream.end(append(before, list...), b.cause)
 	}
 	return b.err()
+}
+
+// shortRun tells whether a batch without samples is a result all the same: a whole run of
+// vp-collect that was over before the first one. The counters of that run are passed on.
+func (b *batch) shortRun() bool {
+	return b.stream != nil && b.stream.begin.Profile != "" && b.cause == "" && !b.failed && !b.app.opt.filtered()
 }
 
 func (b *batch) err() error {

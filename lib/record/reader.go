@@ -122,6 +122,9 @@ func (r *Reader) Stream() int { return r.stream }
 // Place returns where the record is: "name:line".
 func (r *Reader) Place() string { return fmt.Sprintf("%s:%d", r.name, r.lineNo) }
 
+// LineNumber returns the number of the record's line within its input; the first is 1.
+func (r *Reader) LineNumber() int { return r.lineNo }
+
 // Decode replaces v by what the record says. It returns false, after a report, if the
 // record cannot be read as v: go on with the next one.
 func (r *Reader) Decode(v Record) bool {

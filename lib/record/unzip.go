@@ -113,24 +113,31 @@ func (d *decompressor) plainLength(b []byte) int {
 	return len(b)
 }
 
-// indexMagic returns where the first magic in b is, or -1.
+// indexMagic returns where the first magic in b is, or -1. It looks for the byte of each
+// that text has least of: 0xfd is never part of UTF-8, the others are control characters.
 func indexMagic(b []byte) int {
 	first := -1
-	for _, magic := range [][]byte{zstdMagic, gzipMagic} {
-		if i := bytes.Index(b, magic); i >= 0 {
-			first, b = i, b[:i]
+	for _, m := range []struct {
+		rare byte
+		at   int // where it is in the magic
+		is   func([]byte) bool
+	}{
+		{zstdMagic[3], 3, func(b []byte) bool { return bytes.HasPrefix(b, zstdMagic) }},
+		{gzipMagic[0], 0, func(b []byte) bool { return bytes.HasPrefix(b, gzipMagic) }},
+		{skippableMagic[3], 3, isSkippable},
+	} {
+		for from := m.at; from < len(b); from++ {
+			i := bytes.IndexByte(b[from:], m.rare)
+			if i < 0 {
+				break
+			}
+			if from += i; m.is(b[from-m.at:]) {
+				first, b = from-m.at, b[:from-m.at]
+				break
+			}
 		}
 	}
-	for from := 1; ; {
-		i := bytes.Index(b[min(from, len(b)):], skippableMagic[1:])
-		if i < 0 {
-			return first
-		}
-		if at := from + i - 1; isSkippable(b[at:]) {
-			return at
-		}
-		from += i + 1
-	}
+	return first
 }
 
 // beginsMagic tells whether b, which is too short for one, may be the start of a magic.
