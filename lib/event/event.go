@@ -81,8 +81,9 @@ func KindOf(name string) record.Kind {
 	if e, ok := byName[base]; ok {
 		return e.Kind
 	}
-	for _, prefix := range []string{"ibs_op/", "ibs_fetch/", "arm_spe_"} {
-		if strings.HasPrefix(base, prefix) {
+	// mem_trans_retired is what mem-loads and mem-stores stand for on Intel.
+	for _, prefix := range []string{"ibs_op/", "ibs_fetch/", "arm_spe_", "mem_trans_retired."} {
+		if strings.HasPrefix(strings.ToLower(base), prefix) {
 			return record.KindMemory
 		}
 	}

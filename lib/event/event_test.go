@@ -27,6 +27,8 @@ func TestNames(t *testing.T) {
 		{"cpu//", "cpu//", "", "", Count, record.KindCounter},
 		{"ibs_op//", "ibs_op//", "", "", Count, record.KindMemory},
 		{"ibs_op/cnt_ctl=1/u", "ibs_op/cnt_ctl=1/", "u", "", Count, record.KindMemory},
+		{"MEM_TRANS_RETIRED.LOAD_LATENCY", "MEM_TRANS_RETIRED.LOAD_LATENCY", "", "", Count, record.KindMemory},
+		{"mem_trans_retired.load_latency_gt_32:pp", "mem_trans_retired.load_latency_gt_32", "pp", "", Count, record.KindMemory},
 		{"cpu-clock:u", "cpu-clock", "u", "", Nanoseconds, record.KindCPU},
 		{"task-clock", "task-clock", "", "", Nanoseconds, record.KindCPU},
 		{"page-faults", "page-faults", "", "", Count, record.KindCounter},
