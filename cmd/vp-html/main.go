@@ -39,6 +39,9 @@ input holds several profiles it shows the first, and says so.`,
 func main() { os.Exit(tool.Main(command)) }
 
 func run(env *tool.Env) error {
+	if env.Terminal {
+		return tool.Usagef("the page would go to the terminal: name a file, -o report.html")
+	}
 	profile := report.New()
 	err := env.EachInput(func(in *tool.Input) error { return read(env, profile, in) })
 	if err != nil {

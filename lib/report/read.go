@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	"vperf/lib/record"
@@ -80,7 +81,9 @@ func (p *Profile) add(sc *scope, r *record.Reader) {
 		if r.Decode(&m) {
 			p.addRSS(sc, m)
 		}
-	case record.TypeEnd, record.TypeDump: // what a dump holds comes as records of vp-fold and vp-metrics
+	case record.TypeEnd:
+	case record.TypeDump: // what it holds comes as records of vp-fold and vp-metrics
+		p.dumps++
 	default:
 		p.addRare(r)
 	}
@@ -212,14 +215,17 @@ func (p *Profile) addRSS(sc *scope, m record.RSS) {
 	s.readings = append(s.readings, m)
 }
 
-// addMeta lays m over what earlier records said: what it leaves out stands.
+// addMeta lays what the page shows of m over what earlier records said: what m leaves out
+// stands.
 func (p *Profile) addMeta(m record.Meta) {
 	if m.Target != nil {
 		if p.meta.Target == nil {
 			p.meta.Target = &record.Target{}
 		}
 		t := p.meta.Target
-		t.Cmd = overList(t.Cmd, m.Target.Cmd)
+		if len(m.Target.Cmd) > 0 {
+			t.Cmd = m.Target.Cmd
+		}
 		t.PID = over(t.PID, m.Target.PID)
 		t.StartNS = over(t.StartNS, m.Target.StartNS)
 		t.ExitCode = over(t.ExitCode, m.Target.ExitCode)
@@ -227,14 +233,20 @@ func (p *Profile) addMeta(m record.Meta) {
 		t.Signal = overText(t.Signal, m.Target.Signal)
 	}
 	if m.Host != nil {
-		p.meta.Host = m.Host
+		p.addHost(*m.Host)
 	}
-	p.meta.PerfVersion = overText(p.meta.PerfVersion, m.PerfVersion)
 	p.meta.Callgraph = overText(p.meta.Callgraph, m.Callgraph)
-	p.meta.Events = overList(p.meta.Events, m.Events)
-	if m.Options != nil {
-		p.meta.Options = m.Options
+}
+
+func (p *Profile) addHost(m record.Host) {
+	if p.meta.Host == nil {
+		p.meta.Host = &record.Host{}
 	}
+	h := p.meta.Host
+	h.Name = overText(h.Name, m.Name)
+	h.Kernel = overText(h.Kernel, m.Kernel)
+	h.CPU = over(h.CPU, m.CPU)
+	h.NCPU = cmp.Or(m.NCPU, h.NCPU)
 }
 
 func over[T any](old, new *T) *T {
@@ -246,13 +258,6 @@ func over[T any](old, new *T) *T {
 
 func overText(old, new string) string {
 	if new != "" {
-		return new
-	}
-	return old
-}
-
-func overList(old, new []string) []string {
-	if len(new) > 0 {
 		return new
 	}
 	return old

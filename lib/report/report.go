@@ -64,6 +64,7 @@ type Profile struct {
 	unshown      [record.NumTypes]int // records that no part of the page shows
 	trouble      map[record.Cause]int // problems of the input, by cause
 	undefined    int                  // references to frames, stacks and events that are not there
+	dumps        int                  // raw output of tools, which a page cannot show
 	records      int                  // read, whether shown or not, folded lines included; stream and end records are none
 	folded       bool                 // some of it was folded text
 }
@@ -198,6 +199,14 @@ func (p *Profile) ownNotices() {
 	}
 	if n := len(p.others); n > 0 {
 		warn("", "the input holds %d profiles: this page shows the first, %s", n+1, p.id)
+	}
+	if p.dumps > 0 && len(p.events) == 0 {
+		p.notice(record.Notice{
+			Severity: record.Warning,
+			Cause:    record.CauseNoSamples,
+			Text:     "the samples are still in the raw output of perf: vp-fold turns it into stacks",
+			Fix:      "vp-fold --drop dump run.ndjson | vp-metrics | vp-html -o report.html",
+		})
 	}
 	if n := p.undefined; n > 0 {
 		warn(record.CauseBadInput, "%s to frames, stacks or events that the input does not define", plural(n, "reference"))
