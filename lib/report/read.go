@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"vperf/lib/record"
 )
@@ -43,7 +44,7 @@ func (p *Profile) add(sc *scope, r *record.Reader) {
 	if r.Type() == record.TypeStream {
 		var s record.Stream
 		if r.Decode(&s) {
-			sc.shown, sc.clock = p.belongs(s.Profile), s.Clock
+			sc.shown, sc.clock = p.belongs(s.Profile) && !p.again(s), s.Clock
 		}
 		return
 	}
@@ -137,6 +138,22 @@ func (p *Profile) belongs(id string) bool {
 		return true
 	}
 	p.others[id] = struct{}{}
+	return false
+}
+
+// again reports whether a stream was read before: stage files that were made by adding to
+// each other hold the same ones, and concatenated they would count every sample twice. What
+// other tools wrote names no profile, and cannot be told from a second recording.
+func (p *Profile) again(s record.Stream) bool {
+	if s.Profile == "" {
+		return false
+	}
+	key := strings.Join(append([]string{s.Profile, s.By, s.Clock}, s.Args...), "\x00")
+	if _, ok := p.streams[key]; ok {
+		p.repeated++
+		return true
+	}
+	p.streams[key] = struct{}{}
 	return false
 }
 

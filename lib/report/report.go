@@ -19,7 +19,7 @@
 //
 // Streams with the same profile id describe one profile. If the input holds several ids
 // the page shows the first and says so. A stream without an id (what other tools wrote) is
-// taken as part of the profile that is shown.
+// taken as part of the profile that is shown. A stream that comes twice is read once.
 //
 // # The page's script
 //
@@ -44,6 +44,7 @@ import (
 type Profile struct {
 	id      string              // of the profile that is shown; "" until a stream names one
 	others  map[string]struct{} // ids of profiles that are not shown
+	streams map[string]struct{} // that were read, of the profile that is shown
 	clock   string              // of the samples; "" where their stream names none
 	meta    record.Meta
 	threads []thread
@@ -64,6 +65,7 @@ type Profile struct {
 	unshown      [record.NumTypes]int // records that no part of the page shows
 	trouble      map[record.Cause]int // problems of the input, by cause
 	undefined    int                  // references to frames, stacks and events that are not there
+	repeated     int                  // streams that came twice
 	dumps        int                  // raw output of tools, which a page cannot show
 	records      int                  // read, whether shown or not, folded lines included; stream and end records are none
 	folded       bool                 // some of it was folded text
@@ -107,6 +109,7 @@ func New() *Profile {
 	return &Profile{
 		tree:     newTrie(),
 		others:   map[string]struct{}{},
+		streams:  map[string]struct{}{},
 		threadOf: map[int64]uint32{},
 		eventOf:  map[eventKey]uint32{},
 		rssOf:    map[rssKey]*rssSeries{},
@@ -199,6 +202,9 @@ func (p *Profile) ownNotices() {
 	}
 	if n := len(p.others); n > 0 {
 		warn("", "the input holds %d profiles: this page shows the first, %s", n+1, p.id)
+	}
+	if n := p.repeated; n > 0 {
+		p.notice(record.Notice{Severity: record.Info, Text: fmt.Sprintf("%s came twice in the input and %s counted once", plural(n, "stream"), were(n))})
 	}
 	if p.dumps > 0 && len(p.events) == 0 {
 		p.notice(record.Notice{
