@@ -249,6 +249,19 @@ test('hotspots sort, filter and group', async (t) => {
   assert.ok(Math.abs(self - 100) < 0.6, `${self}`);
 });
 
+test('a function leads to its frames', async (t) => {
+  const page = await open(t, file, { hash: '#tab=hotspots' });
+  await page.getByRole('button', { name: 'store::BTree::descend' }).click();
+  await settle(page);
+  assert.equal(await page.locator('[role=tab][aria-selected=true]').innerText(), 'Flame graph');
+  const share = matchedShare(samples, (n) => n.includes('BTree::descend'));
+  assert.match(await page.locator('#match').innerText(), new RegExp(`^${share} % matched in 3 frames`));
+  await page.goBack();
+  await settle(page);
+  assert.equal(await page.locator('[role=tab][aria-selected=true]').innerText(), 'Hotspots');
+  assert.equal(await page.locator('#find').inputValue(), '');
+});
+
 test('events are shown one at a time', async (t) => {
   const page = await open(t, file, { hash: '#tab=hotspots' });
   assert.deepEqual(await page.locator('#event option').allTextContents(), ['cpu-clock (ns)', 'page-faults']);

@@ -172,6 +172,11 @@ export class App {
       this.refresh(before);
     };
     addEventListener('popstate', restore);
+    // From a function to where it is called: its name is searched in the flame graph.
+    this.main.addEventListener('click', (e) => {
+      const name = e.target instanceof Element ? e.target.closest('button')?.dataset.function : undefined;
+      if (name) this.set({ tab: 'flame', q: name }, true);
+    });
     $('thread-rows').addEventListener('click', (e) => {
       if (!(e.target instanceof HTMLButtonElement)) return;
       const who = e.target.closest('tr')?.dataset.value ?? '';

@@ -16,7 +16,7 @@ import { grouped, percent } from './format.js';
  * @typedef {object} Cell
  * @property {string} cls
  * @property {string} text
- * @property {'name' | 'cut' | 'button'} [look]
+ * @property {'name' | 'function' | 'cut' | 'button'} [look]
  * @property {string} [token] colour of the swatch before a name
  * @property {string} [title]
  * @property {number} [bar] percent of the cell
@@ -148,6 +148,8 @@ function patchRow(tr, row) {
 /** @param {Cell} cell */
 function content({ text, look, token }) {
   if (look === 'name') return nameCell(text, token);
+  if (look === 'function')
+    return el('button', { class: 'link', 'data-function': text }, nameCell(text, token));
   if (look === 'button') return el('button', { class: 'link' }, text);
   if (look === 'cut') return el('span', { class: 'cut' }, text);
   return text;
@@ -166,7 +168,7 @@ export function share(part, whole) {
 export function hotRow(r, whole, largest, cpu, paths) {
   /** @type {Cell[]} */
   const cells = [
-    { cls: 'f', look: 'name', text: r.name, token: r.token },
+    { cls: 'f', look: paths ? 'name' : 'function', text: r.name, token: r.token },
     { cls: 'md', look: 'cut', text: paths ? r.path : r.module, title: r.path },
     { cls: 'n bb', text: percent(r.self, whole), bar: share(r.self, largest) },
     { cls: 'n bb', text: percent(r.total, whole), bar: share(r.total, whole) },
