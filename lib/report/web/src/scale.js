@@ -46,11 +46,11 @@ export function scaleToMean(values, mean, cap) {
   return values.map((v) => (v > 0 ? Math.min(cap, hi * v) : 0));
 }
 
-/** The round number at or above v that labels an axis. @param {number} v */
+/** The round number at or above v that labels an axis; its half is round, too. @param {number} v */
 export function roundUp(v) {
   if (!(v > 0)) return 1;
   const unit = 10 ** Math.floor(Math.log10(v));
-  for (const m of [1, 1.5, 2, 3, 4, 5, 6, 8]) if (m * unit >= v * (1 - 1e-9)) return m * unit;
+  for (const m of [1, 2, 4, 6, 8]) if (m * unit >= v * (1 - 1e-9)) return m * unit;
   return 10 * unit;
 }
 

@@ -31,7 +31,7 @@ test('no more than the ceiling, no less than nothing', () => {
 });
 
 test('axes', () => {
-  assert.deepEqual([0, 0.5, 1, 1.1, 7, 64, 1900].map(roundUp), [1, 0.5, 1, 1.5, 8, 80, 2000]);
+  assert.deepEqual([0, 0.4, 1, 1.1, 3, 7, 64, 1900].map(roundUp), [1, 0.4, 1, 2, 4, 8, 80, 2000]);
   assert.deepEqual(ticks(2, 4), [0, 0.5, 1, 1.5, 2]);
   assert.deepEqual(ticks(48.2, 10), [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]);
   assert.deepEqual(ticks(0, 10), []);
