@@ -65,7 +65,7 @@ const (
 	Foreign    Reason = "foreign lines"          // messages mixed into the text
 	BadFrame   Reason = "unreadable frames"      // their samples lack them
 	StrayFrame Reason = "frames without samples" // the text does not begin with a sample
-	Other      Reason = "other records"          // mmap, comm, switch and the like: read over
+	Other      Reason = "other records"          // mmap, comm and the like: read over; switches where nobody asked
 )
 
 // Count is how often a Reason occurred, and the first of them.

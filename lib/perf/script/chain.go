@@ -142,7 +142,7 @@ func (r *Reader) otherLine(line []byte, newline bool) (ends bool) {
 		return true
 	case kind == lineRecord:
 		r.head, r.inRecord = head, true
-		r.otherRecord(place)
+		r.otherRecord(place, true)
 		return true
 	case !newline && isBlank(line[0]):
 		return false // lastLine decides

@@ -51,6 +51,10 @@ type Reader struct {
 	inRecord  bool // the line before was a record other than a sample, or a part of it
 	sawFtrace bool
 	err       error
+
+	onTask  func(*recording.TaskEvent) // nil if nobody asked
+	held    recording.TaskEvent        // ended the call chain of the sample, if holding
+	holding bool
 }
 
 var _ recording.Source = (*Reader)(nil)
@@ -108,6 +112,7 @@ func (r *Reader) Next() bool {
 		r.started = true
 		r.begin()
 	}
+	r.release()
 	for r.err == nil {
 		if !r.pending && !r.seekHead() {
 			return false
@@ -116,6 +121,7 @@ func (r *Reader) Next() bool {
 		if r.readSample() {
 			return true
 		}
+		r.release()
 	}
 	return false
 }
@@ -168,7 +174,7 @@ func (r *Reader) classify(line []byte, newline bool) bool {
 		return true
 	case kind == lineRecord:
 		r.inRecord = true
-		r.otherRecord(place)
+		r.otherRecord(place, false)
 	case line[0] == '#':
 		r.comment(line)
 	case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("instruction trace error")):
@@ -190,8 +196,11 @@ func (r *Reader) place(newline bool) int64 {
 	return r.text.line
 }
 
-// otherRecord counts a record that is no sample.
-func (r *Reader) otherRecord(place int64) {
+// otherRecord works off a record that is no sample. inChain is set if it ends one.
+func (r *Reader) otherRecord(place int64, inChain bool) {
+	if r.taskRecord(place, inChain) {
+		return
+	}
 	text := r.head.record
 	if rest, ok := bytes.CutPrefix(text, []byte("LOST")); ok {
 		if i := bytes.LastIndex(rest, []byte("lost")); i >= 0 {
