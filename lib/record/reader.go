@@ -38,11 +38,27 @@ type Reader struct {
 	rest   []byte // further records on the line that line came from
 	lineNo int
 	typ    Type
-	stream int
 	open   bool   // a stream record was seen and its end was not
 	opened int    // the line it was in
 	by     string // who wrote it
+
+	stream  int                // ordinal of the open stream
+	streams int                // how many there were, copies not counted
+	known   map[string]*copies // by stream record
+	copy    *copies            // of the open stream; nil if it names no profile
+	count   [NumTypes]int      // records of each type in the open stream so far
+	repeat  bool
 }
+
+// copies is what was seen of one stream in all the places where it is in the input.
+type copies struct {
+	stream int
+	seen   [NumTypes]int // the most records of each type that one copy held
+}
+
+// maxLine bounds a line: what has none within it is no record stream, and must not fill the
+// memory before that is noticed. The longest lines that filters write, dumps, have 2 MB.
+const maxLine = 256 << 20
 
 // NewReader returns a Reader of what in holds: records as plain text, gzip or zstd, or
 // any concatenation of these. name stands in the reports.
@@ -53,7 +69,10 @@ func NewReader(name string, in io.Reader) *Reader {
 // Reset goes on with another input, as if its content followed that of the last one:
 // [Reader.Stream] counts on.
 func (r *Reader) Reset(name string, in io.Reader) {
-	*r = Reader{Report: r.Report, name: name, in: NewDecompressor(in), buf: r.buf[:0], stream: r.stream}
+	*r = Reader{
+		Report: r.Report, name: name, in: NewDecompressor(in), buf: r.buf[:0],
+		stream: r.stream, streams: r.streams, known: r.known,
+	}
 }
 
 // Next moves to the next record. It returns false at the end of the input and when reading
@@ -74,6 +93,7 @@ func (r *Reader) Next() bool {
 		case TypeEnd:
 			r.bracketCloses()
 		}
+		r.repeat = r.repeats(t)
 		return true
 	}
 	r.line = nil
@@ -88,8 +108,37 @@ func (r *Reader) bracketOpens() {
 	if s.parse(r.line) == nil {
 		r.by = s.By
 	}
-	r.stream++
 	r.open, r.opened = true, r.lineNo
+
+	r.count = [NumTypes]int{}
+	r.copy = r.known[string(r.line)]
+	if r.copy == nil {
+		r.streams++
+		if s.Profile != "" {
+			r.copy = &copies{stream: r.streams}
+			if r.known == nil {
+				r.known = map[string]*copies{}
+			}
+			r.known[string(r.line)] = r.copy
+		}
+	}
+	r.stream = r.streams
+	if r.copy != nil {
+		r.stream = r.copy.stream
+	}
+}
+
+// repeats counts a record of the open stream and tells whether an earlier copy held it.
+func (r *Reader) repeats(t Type) bool {
+	if r.copy == nil {
+		return false
+	}
+	r.count[t]++
+	if r.count[t] <= r.copy.seen[t] {
+		return true
+	}
+	r.copy.seen[t] = r.count[t]
+	return false
 }
 
 func (r *Reader) bracketCloses() {
@@ -116,8 +165,20 @@ func (r *Reader) Type() Type { return r.typ }
 func (r *Reader) Line() []byte { return r.line }
 
 // Stream returns the ordinal of the stream that the record is in: ids of different
-// streams have nothing to do with each other. It is 0 before the first stream record.
+// streams have nothing to do with each other. It is 0 before the first stream record. The
+// copies of one stream have the same ordinal, for their ids are the same.
 func (r *Reader) Stream() int { return r.stream }
+
+// Repeat tells whether the record was read before. A filter passes on what it reads, so
+// two files that were made from each other hold the same streams, and concatenated they
+// would count everything twice. Streams of one profile with equal stream records are
+// copies of one stream; as their records come in the same order, the n-th of a type is the
+// same in all of them. So it does not matter which types were dropped from which copy, nor
+// whether one was cut. A filter passes a repeated record on, and does nothing else with it.
+//
+// Streams that name no profile cannot be told from a second recording: nothing in them is
+// a repeat.
+func (r *Reader) Repeat() bool { return r.repeat }
 
 // Place returns where the record is: "name:line".
 func (r *Reader) Place() string { return fmt.Sprintf("%s:%d", r.name, r.lineNo) }
@@ -174,6 +235,11 @@ func (r *Reader) nextLine() bool {
 			r.take(r.buf[r.at:])
 			r.at = len(r.buf)
 			return true
+		}
+		if seen > maxLine {
+			r.lineNo++
+			r.err = fmt.Errorf("line %d is longer than %d MB: this is no record stream", r.lineNo, maxLine>>20)
+			return false
 		}
 		r.fill()
 	}

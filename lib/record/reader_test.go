@@ -124,6 +124,69 @@ func TestReaderStreamOrdinal(t *testing.T) {
 	}
 }
 
+// A stream that is in the input several times counts once, whatever was dropped from which
+// copy, and if one was cut.
+func TestReaderRepeats(t *testing.T) {
+	const (
+		open   = `{"type":"stream","by":"vp-fold","profile":"p"}` + "\n"
+		other  = `{"type":"stream","by":"vp-fold","profile":"q"}` + "\n"
+		nobody = `{"type":"stream","by":"vp-fold"}` + "\n"
+		frame  = `{"type":"frame","id":1}` + "\n"
+		sample = `{"type":"sample","event":1}` + "\n"
+		end    = `{"type":"end","complete":true}` + "\n"
+	)
+	for _, c := range []struct{ name, in, fresh string }{
+		{"twice", open + frame + sample + end + open + frame + sample + end, "stream1 frame1 sample1 end1"},
+		{"dropped first", open + frame + end + open + frame + sample + end, "stream1 frame1 end1 sample1"},
+		{"dropped second", open + frame + sample + end + open + end, "stream1 frame1 sample1 end1"},
+		{"cut first", open + frame + sample + open + frame + sample + sample + end, "stream1 frame1 sample1 sample1 end1"},
+		{"cut second", open + frame + sample + sample + end + open + frame + sample, "stream1 frame1 sample1 sample1 end1"},
+		{"of two profiles", open + sample + end + other + sample + end, "stream1 sample1 end1 stream2 sample2 end2"},
+		{"of no profile", nobody + sample + end + nobody + sample + end, "stream1 sample1 end1 stream2 sample2 end2"},
+		{"interleaved", open + sample + end + other + sample + end + open + sample + sample + end, "stream1 sample1 end1 stream2 sample2 end2 sample1"},
+	} {
+		r := NewReader("in", strings.NewReader(c.in))
+		var fresh []string
+		for r.Next() {
+			if !r.Repeat() {
+				fresh = append(fresh, fmt.Sprintf("%v%d", r.Type(), r.Stream()))
+			}
+		}
+		r.Reset("again", strings.NewReader(c.in))
+		for r.Next() {
+			if !r.Repeat() && c.name != "of no profile" {
+				t.Errorf("%s: a %v record is new in the second file", c.name, r.Type())
+			}
+		}
+		if got := strings.Join(fresh, " "); got != c.fresh {
+			t.Errorf("%s: new are %s, want %s", c.name, got, c.fresh)
+		}
+	}
+}
+
+func TestReaderRefusesEndlessLines(t *testing.T) {
+	r := NewReader("in", io.MultiReader(strings.NewReader("{\"type\":\"rss\"}\n"), endless{}))
+	n := 0
+	for r.Next() {
+		n++
+	}
+	if n != 1 || r.Err() == nil || !strings.Contains(r.Err().Error(), "line 2") {
+		t.Errorf("%d records, %v", n, r.Err())
+	}
+	if cap(r.buf) > 3*maxLine {
+		t.Errorf("%d MB were read", cap(r.buf)>>20)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
 func TestReaderLinesOfAnyLength(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, 256<<10 - 60, 256 << 10, 256<<10 + 1, 5 << 20} {
 		long := `{"type":"dump","of":"perf-stat","seq":0,"text":"` + strings.Repeat("x", n) + `"}`
