@@ -43,7 +43,6 @@ type dumpFile struct {
 func (a *app) records(in *tool.Input) error {
 	r := a.env.Reader(in)
 	var p *profile
-	var s *foldedStream
 	var w *record.Writer
 	if a.folded == nil {
 		var err error
@@ -63,11 +62,20 @@ func (a *app) records(in *tool.Input) error {
 			if !r.Decode(&begin) {
 				continue
 			}
-			p, s = a.profileOf(begin, in.Name), nil
+			if r.Repeat() {
+				p = a.streams[r.Stream()].profile
+			} else {
+				p = a.profileOf(begin, in.Name)
+				a.streams[r.Stream()] = &openStream{profile: p}
+			}
 			continue
 		}
-		if p == nil {
+		if r.Repeat() {
+			continue
+		}
+		if p == nil { // records outside of every stream
 			p = a.profileOf(record.Stream{}, in.Name)
+			a.streams[r.Stream()] = &openStream{profile: p}
 		}
 		switch t {
 		case record.TypeMeta:
@@ -85,10 +93,11 @@ func (a *app) records(in *tool.Input) error {
 		}
 		switch t {
 		case record.TypeEvent, record.TypeFrame, record.TypeStack, record.TypeSample, record.TypeThread:
-			if s == nil {
-				s = newFoldedStream(a.opt, p)
+			s := a.streams[r.Stream()]
+			if s.folded == nil {
+				s.folded = newFoldedStream(a.opt, p)
 			}
-			if err := s.take(r, p); err != nil {
+			if err := s.folded.take(r, p); err != nil {
 				a.env.Problem(record.Problem{Name: in.Name, Line: r.LineNumber(), Cause: record.CauseBadInput, Text: err.Error()})
 			}
 		}
@@ -100,6 +109,12 @@ func (a *app) records(in *tool.Input) error {
 		a.fail(&tool.Error{Place: in.Name, Text: "cannot be read to its end", Err: err, Cause: record.CauseTruncatedInput})
 	}
 	return nil
+}
+
+// An openStream is a stream of the input and what it was folded to before.
+type openStream struct {
+	profile *profile
+	folded  *foldedStream // nil until it is needed
 }
 
 // profileOf returns the profile that a stream belongs to.

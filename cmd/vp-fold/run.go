@@ -19,8 +19,9 @@ import (
 type app struct {
 	env      *tool.Env
 	opt      *options
-	folded   *foldedSink // for --format folded, else nil
-	profiles []*profile  // of the record streams of all inputs, in order
+	folded   *foldedSink         // for --format folded, else nil
+	profiles []*profile          // of the record streams of all inputs, in order
+	streams  map[int]*openStream // by record.Reader.Stream
 	total    totals
 	passed   bool // samples went through that were folded before
 	failed   bool // something was reported with Fail
@@ -31,7 +32,7 @@ func run(env *tool.Env) error {
 	if err != nil {
 		return err
 	}
-	a := &app{env: env, opt: opt}
+	a := &app{env: env, opt: opt, streams: map[int]*openStream{}}
 	if env.Format == "folded" {
 		a.folded = newFoldedSink(opt)
 	}

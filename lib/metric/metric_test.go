@@ -382,7 +382,7 @@ func TestSamples(t *testing.T) {
 	r := &Run{}
 	r.AddEvent(&record.Event{ID: 1, Name: "cycles"}) // in the collector's stream, without samples
 	missing(t, find(t, r, "all", "samples"), record.CauseNoSamples, "no samples were taken")
-	r.BeginStream()
+	r.SetStream(1)
 	r.AddEvent(&record.Event{ID: 1, Name: "page-faults"})
 	r.AddEvent(&record.Event{ID: 2, Name: "cpu_core/cycles/P"})
 	for range 5 {
@@ -396,7 +396,7 @@ func TestSamples(t *testing.T) {
 	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
 	check(t, find(t, r, "all", "sample_weight"), 3000, "samples.weight", record.Count)
 	// Ids end with their stream.
-	r.BeginStream()
+	r.SetStream(2)
 	r.AddSample(&record.Sample{Event: 2, TimeNS: record.None, Weight: 1000})
 	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
 }

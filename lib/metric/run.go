@@ -25,7 +25,8 @@ type Run struct {
 	firstPID    int64
 	events      []*Samples
 	ids         map[record.ID]*Samples // of the open stream
-	metrics     map[string]Value       // of the whole run
+	streams     map[int]map[record.ID]*Samples
+	metrics     map[string]Value // of the whole run
 }
 
 // countKey names an event as it was counted in a scope: hardware events in user mode, in the
@@ -225,14 +226,23 @@ func (r *Run) Peak() (p Peak, ok bool) {
 	return Peak{}, false
 }
 
-// BeginStream forgets the ids of the stream before.
-func (r *Run) BeginStream() { r.ids = nil }
+// SetStream says which stream the following records are of, as [record.Reader.Stream] numbers
+// them: their ids are its.
+func (r *Run) SetStream(n int) {
+	if r.streams == nil {
+		r.streams = map[int]map[record.ID]*Samples{}
+	}
+	if r.streams[n] == nil {
+		r.streams[n] = map[record.ID]*Samples{}
+	}
+	r.ids = r.streams[n]
+}
 
 // AddEvent adds an event of the open stream. An event that other streams hold by the same name
 // is the same event.
 func (r *Run) AddEvent(e *record.Event) {
 	if r.ids == nil {
-		r.ids = map[record.ID]*Samples{}
+		r.SetStream(0)
 	}
 	s := r.ids[e.ID]
 	if i := slices.IndexFunc(r.events, func(s *Samples) bool { return s.Name == e.Name }); s == nil && i >= 0 {

@@ -67,11 +67,11 @@ func NewReader(name string, in io.Reader) *Reader {
 }
 
 // Reset goes on with another input, as if its content followed that of the last one:
-// [Reader.Stream] counts on.
+// [Reader.Stream] counts on, but for records before the first stream record it is 0 again.
 func (r *Reader) Reset(name string, in io.Reader) {
 	*r = Reader{
 		Report: r.Report, name: name, in: NewDecompressor(in), buf: r.buf[:0],
-		stream: r.stream, streams: r.streams, known: r.known,
+		streams: r.streams, known: r.known,
 	}
 }
 

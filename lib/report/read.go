@@ -3,12 +3,12 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"vperf/lib/record"
 )
 
-// scope holds what ids mean: it ends with the stream.
+// scope holds what the ids of a stream mean. It outlives the stream: a copy of it may follow,
+// with records that were dropped from this one.
 type scope struct {
 	frames, stacks, events idMap
 	shown                  bool
@@ -26,16 +26,20 @@ func (p *Profile) Read(r *record.Reader) error {
 			told(q)
 		}
 	}
-	sc := scope{shown: true}
-	stream := r.Stream()
+	p.scopes[0] = &scope{shown: true} // records before the first stream record
 	for r.Next() {
-		if n := r.Stream(); n != stream {
-			stream, sc = n, scope{shown: true}
-		}
 		if t := r.Type(); t != record.TypeStream && t != record.TypeEnd {
 			p.records++
 		}
-		p.add(&sc, r)
+		if r.Repeat() {
+			continue
+		}
+		sc := p.scopes[r.Stream()]
+		if sc == nil {
+			sc = &scope{shown: true}
+			p.scopes[r.Stream()] = sc
+		}
+		p.add(sc, r)
 	}
 	return r.Err()
 }
@@ -44,7 +48,7 @@ func (p *Profile) add(sc *scope, r *record.Reader) {
 	if r.Type() == record.TypeStream {
 		var s record.Stream
 		if r.Decode(&s) {
-			sc.shown, sc.clock = p.belongs(s.Profile) && !p.again(s), s.Clock
+			sc.shown, sc.clock = p.belongs(s.Profile), s.Clock
 		}
 		return
 	}
@@ -138,22 +142,6 @@ func (p *Profile) belongs(id string) bool {
 		return true
 	}
 	p.others[id] = struct{}{}
-	return false
-}
-
-// again reports whether a stream was read before: stage files that were made by adding to
-// each other hold the same ones, and concatenated they would count every sample twice. What
-// other tools wrote names no profile, and cannot be told from a second recording.
-func (p *Profile) again(s record.Stream) bool {
-	if s.Profile == "" {
-		return false
-	}
-	key := strings.Join(append([]string{s.Profile, s.By, s.Clock}, s.Args...), "\x00")
-	if _, ok := p.streams[key]; ok {
-		p.repeated++
-		return true
-	}
-	p.streams[key] = struct{}{}
 	return false
 }
 

@@ -44,7 +44,7 @@ import (
 type Profile struct {
 	id      string              // of the profile that is shown; "" until a stream names one
 	others  map[string]struct{} // ids of profiles that are not shown
-	streams map[string]struct{} // that were read, of the profile that is shown
+	scopes  map[int]*scope      // by stream, see [record.Reader.Stream]
 	clock   string              // of the samples; "" where their stream names none
 	meta    record.Meta
 	threads []thread
@@ -65,7 +65,6 @@ type Profile struct {
 	unshown      [record.NumTypes]int // records that no part of the page shows
 	trouble      map[record.Cause]int // problems of the input, by cause
 	undefined    int                  // references to frames, stacks and events that are not there
-	repeated     int                  // streams that came twice
 	dumps        int                  // raw output of tools, which a page cannot show
 	records      int                  // read, whether shown or not, folded lines included; stream and end records are none
 	folded       bool                 // some of it was folded text
@@ -109,7 +108,7 @@ func New() *Profile {
 	return &Profile{
 		tree:     newTrie(),
 		others:   map[string]struct{}{},
-		streams:  map[string]struct{}{},
+		scopes:   map[int]*scope{},
 		threadOf: map[int64]uint32{},
 		eventOf:  map[eventKey]uint32{},
 		rssOf:    map[rssKey]*rssSeries{},
@@ -202,9 +201,6 @@ func (p *Profile) ownNotices() {
 	}
 	if n := len(p.others); n > 0 {
 		warn("", "the input holds %d profiles: this page shows the first, %s", n+1, p.id)
-	}
-	if n := p.repeated; n > 0 {
-		p.notice(record.Notice{Severity: record.Info, Text: fmt.Sprintf("%s came twice in the input and %s counted once", plural(n, "stream"), were(n))})
 	}
 	if p.dumps > 0 && len(p.events) == 0 {
 		p.notice(record.Notice{

@@ -49,9 +49,9 @@ type Gatherer struct {
 
 	profiles []*Profile
 	byID     map[string]*Profile
-	current  *Profile
-	frames   map[record.ID]record.ID // of the open stream -> of the profile's table
-	stacks   map[record.ID]record.ID
+	streams  map[int]*stream // by [record.Reader.Stream], the records outside of them by a negative number
+	open     *stream
+	inputs   int
 	scratch  struct {
 		sample record.Sample
 		frame  record.Frame
@@ -62,10 +62,17 @@ type Gatherer struct {
 // Profiles returns the profiles in the order in which they came.
 func (g *Gatherer) Profiles() []*Profile { return g.profiles }
 
-// open makes a profile the one that records belong to.
-func (g *Gatherer) open(id string) {
+// A stream is what ids mean, and whose records they are in.
+type stream struct {
+	profile *Profile
+	frames  map[record.ID]record.ID // -> of the profile's table
+	stacks  map[record.ID]record.ID
+}
+
+// begin makes the stream of number n, of the profile id, the open one.
+func (g *Gatherer) begin(n int, id string) {
 	if g.byID == nil {
-		g.byID = map[string]*Profile{}
+		g.byID, g.streams = map[string]*Profile{}, map[int]*stream{}
 	}
 	p := g.byID[id]
 	if p == nil {
@@ -73,30 +80,38 @@ func (g *Gatherer) open(id string) {
 		g.byID[id] = p
 		g.profiles = append(g.profiles, p)
 	}
-	g.current = p
-	p.Run.BeginStream()
-	g.frames, g.stacks = map[record.ID]record.ID{}, map[record.ID]record.ID{}
+	if g.streams[n] == nil {
+		g.streams[n] = &stream{profile: p, frames: map[record.ID]record.ID{}, stacks: map[record.ID]record.ID{}}
+	}
+	g.open = g.streams[n]
+	p.Run.SetStream(n)
 }
 
 // BeginInput tells that another file begins: what follows belongs to no stream yet.
-func (g *Gatherer) BeginInput() { g.current = nil }
+func (g *Gatherer) BeginInput() {
+	g.open = nil
+	g.inputs++
+}
 
 // Add takes the record that r is at. Types that nothing is made of are not decoded.
 func (g *Gatherer) Add(r *record.Reader) {
 	if r.Type() == record.TypeStream {
 		var s record.Stream
 		if r.Decode(&s) {
-			g.open(s.Profile)
-			if g.current.Clock == "" {
-				g.current.Clock = s.Clock
+			g.begin(r.Stream(), s.Profile)
+			if p := g.open.profile; p.Clock == "" {
+				p.Clock = s.Clock
 			}
 		}
 		return
 	}
-	if g.current == nil {
-		g.open("")
+	if r.Repeat() {
+		return
 	}
-	p := g.current
+	if g.open == nil {
+		g.begin(-g.inputs, "")
+	}
+	p := g.open.profile
 	switch r.Type() {
 	case record.TypeSample:
 		if x := &g.scratch.sample; r.Decode(x) {
@@ -104,12 +119,12 @@ func (g *Gatherer) Add(r *record.Reader) {
 		}
 	case record.TypeFrame:
 		if x := &g.scratch.frame; g.Text && r.Decode(x) {
-			g.frames[x.ID] = p.table.Frame(*x)
+			g.open.frames[x.ID] = p.table.Frame(*x)
 		}
 	case record.TypeStack:
 		if x := &g.scratch.stack; g.Text && r.Decode(x) {
-			if frame := g.frames[x.Frame]; frame != 0 { // else it was dropped or cut off: the sample counts, without frames
-				g.stacks[x.ID] = p.table.Stack(g.stacks[x.Parent], frame)
+			if frame := g.open.frames[x.Frame]; frame != 0 { // else it was dropped or cut off: the sample counts, without frames
+				g.open.stacks[x.ID] = p.table.Stack(g.open.stacks[x.Parent], frame)
 			}
 		}
 	case record.TypeThread:
@@ -159,7 +174,7 @@ func (g *Gatherer) Add(r *record.Reader) {
 }
 
 func (g *Gatherer) sample(x *record.Sample) {
-	p := g.current
+	p := g.open.profile
 	event := p.Run.AddSample(x)
 	if !g.Text {
 		return
@@ -169,7 +184,7 @@ func (g *Gatherer) sample(x *record.Sample) {
 		w = &stack.Weights{}
 		p.weights[event] = w
 	}
-	w.Add(g.stacks[x.Stack], x.Weight)
+	w.Add(g.open.stacks[x.Stack], x.Weight)
 	if x.TID != record.None {
 		s := p.thread(x.TID).samples
 		if s[event] == nil {
@@ -208,8 +223,8 @@ func (p *Profile) addCounter(c *record.Counter) {
 // AddCounts takes the output of perf stat. It belongs to no profile. It returns the records
 // that it amounts to.
 func (g *Gatherer) AddCounts(counts *stat.Reader) ([]record.Counter, []record.Thread) {
-	g.open("")
-	p := g.current
+	g.begin(-g.inputs, "")
+	p := g.open.profile
 	var totals stat.Totals
 	for counts.Next() {
 		totals.Add(counts.Count())
