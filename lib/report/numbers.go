@@ -164,9 +164,9 @@ func level(s record.Severity) int {
 // stackRows say how good the stacks of the first event are, as shares of its weight.
 func (p *Profile) stackRows(o ordered) []stackRow {
 	e, t := p.events[0], &p.tree
-	holed := make([]bool, len(t.parent)) // an unknown frame is at the node or above it
+	holed := make([]bool, len(t.parent)) // a frame without a name is at the node or above it
 	for i := 1; i < len(holed); i++ {
-		holed[i] = holed[t.parent[i]] || t.functions[t.fn[i]].kind == unknownCode
+		holed[i] = holed[t.parent[i]] || !t.functions[t.fn[i]].named()
 	}
 	var kernel, whole, leaf, none float64
 	deepest := uint32(0)
@@ -176,7 +176,7 @@ func (p *Profile) stackRows(o ordered) []stackRow {
 		switch {
 		case f.symbol == noStack:
 			none += w
-		case f.kind == unknownCode:
+		case !f.named():
 			leaf += w
 		case !holed[s.node]:
 			whole += w

@@ -327,7 +327,7 @@ func (p *Profile) trustAnswer() answer {
 	e := p.events[0]
 	named := 0.0
 	for _, s := range e.samples {
-		if p.tree.functions[p.tree.fn[s.node]].kind != unknownCode {
+		if p.tree.functions[p.tree.fn[s.node]].named() {
 			named += float64(s.weight)
 		}
 	}

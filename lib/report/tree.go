@@ -25,6 +25,10 @@ type function struct {
 	kind           kindCode
 }
 
+// named reports whether it is known which function it is. That of a symbol whose module is
+// not known is; code of the kernel without a symbol is not.
+func (f function) named() bool { return f.symbol != "" && f.symbol != noStack }
+
 // trie holds the stacks. Node 0 is the root above all of them, function 0 its name; a
 // node's index is greater than its parent's.
 type trie struct {
@@ -46,13 +50,10 @@ func newTrie() trie {
 
 func (t *trie) function(symbol, module string, kind record.FrameKind) uint32 {
 	f := function{symbol: symbol, module: module}
-	switch kind {
-	case record.KindKernel:
+	switch {
+	case kind == record.KindKernel:
 		f.kind = kernelCode
-	case record.KindUnknown:
-		f.kind = unknownCode
-	}
-	if f.symbol == "" && f.kind == userCode {
+	case !f.named():
 		f.kind = unknownCode
 	}
 	i, ok := t.functionOf[f]
