@@ -29,6 +29,9 @@ type profiledRun struct {
 	start    int64 // None where it is not known
 }
 
+// launcherReason begins the reason why samples from before the target's exec are dropped.
+const launcherReason = "launcher "
+
 // totals balance: in = out + what was dropped, by reason.
 type totals struct {
 	in, out uint64
@@ -224,7 +227,7 @@ func (f *folder) finish() {
 func (f *folder) early(s *recording.Sample) (dropped string) {
 	if f.run.launcher != "" && !f.launched && f.ofTarget(s) {
 		if s.Comm == f.run.launcher {
-			return "launcher " + f.run.launcher
+			return launcherReason + f.run.launcher
 		}
 		f.launched = true
 	}
@@ -239,7 +242,7 @@ func (f *folder) early(s *recording.Sample) (dropped string) {
 				f.origin = f.run.start
 			}
 		}
-		if at := s.TimeNS - f.origin; at < o.from || at >= o.to {
+		if at := s.TimeNS - f.origin; o.from > 0 && at < o.from || at >= o.to {
 			return "filtered"
 		}
 	}

@@ -84,7 +84,7 @@ func (a *app) records(in *tool.Input) error {
 				p.run.learn(m.Target)
 			}
 		case record.TypeDump:
-			a.dump(p, r)
+			a.dump(p, r, in.Name)
 		case record.TypeSample:
 			p.folded = true
 		}
@@ -149,7 +149,7 @@ func (r *profiledRun) learn(t *record.Target) {
 }
 
 // dump puts a chunk behind those that came before.
-func (a *app) dump(p *profile, r *record.Reader) {
+func (a *app) dump(p *profile, r *record.Reader, input string) {
 	var d record.Dump
 	if !r.Decode(&d) || d.Of != record.DumpPerfData && d.Of != record.DumpPerfScript {
 		return
@@ -181,7 +181,7 @@ func (a *app) dump(p *profile, r *record.Reader) {
 	}
 	if err != nil {
 		f.cut = true
-		a.env.Problem(record.Problem{Name: p.name, Line: r.LineNumber(), Cause: record.CauseTruncatedInput, Text: err.Error()})
+		a.env.Problem(record.Problem{Name: input, Line: r.LineNumber(), Cause: record.CauseTruncatedInput, Text: err.Error()})
 		return
 	}
 	f.next++

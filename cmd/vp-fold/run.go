@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"vperf/lib/perf"
 	"vperf/lib/perf/recording"
@@ -207,24 +208,22 @@ func (b *batch) end(before ...record.Notice) error {
 		events = b.stream.eventNames
 	}
 	a.total.add(&b.totals)
-	if b.out == 0 && b.shortRun() {
-		n := record.Notice{
-			Severity: record.Warning, Cause: record.CauseNoSamples,
-			Text: "no samples: the run was too short for the sampling frequency, or used no CPU",
-			Fix:  "sample more often: vp-collect -F 4999 -- COMMAND",
-		}
-		a.passed = true
-		a.env.Warn(b.name, n.Text, n.Fix)
-		b.stream.end(append(before, n), "")
-		return b.err()
-	}
-	if b.out == 0 {
+	short := b.out == 0 && b.shortRun()
+	if b.out == 0 && !short {
 		if !b.failed {
 			a.fail(b.nothing())
 		}
 		return b.err()
 	}
 	list := notices(&b.totals, &b.tally, a.opt, events)
+	if short {
+		a.passed = true
+		list = append(list, record.Notice{
+			Severity: record.Warning, Cause: record.CauseNoSamples,
+			Text: "no samples: the run was too short for the sampling frequency, or used no CPU",
+			Fix:  "sample more often: vp-collect -F 4999 -- COMMAND",
+		})
+	}
 	for _, n := range list {
 		if told(n) {
 			a.env.Warn(b.name, n.Text, n.Fix)
@@ -239,7 +238,9 @@ func (b *batch) end(before ...record.Notice) error {
 // shortRun tells whether a batch without samples is a result all the same: a whole run of
 // vp-collect that was over before the first one. The counters of that run are passed on.
 func (b *batch) shortRun() bool {
-	return b.stream != nil && b.stream.begin.Profile != "" && b.cause == "" && !b.failed && !b.app.opt.filtered()
+	bad := slices.ContainsFunc(b.tally.Counts, func(c recording.Count) bool { return c.Reason != recording.Other })
+	left := slices.ContainsFunc(b.dropped, func(d dropCount) bool { return !strings.HasPrefix(d.reason, launcherReason) })
+	return b.stream != nil && b.stream.begin.Profile != "" && b.cause == "" && !b.failed && !bad && !left
 }
 
 func (b *batch) err() error {

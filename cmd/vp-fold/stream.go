@@ -91,7 +91,7 @@ func (s *streamSink) sample(in *recording.Sample, id record.ID) {
 		return
 	}
 	if in.Event != s.lastName || s.lastID == 0 {
-		s.lastName, s.lastID = in.Event, s.event(in.Event)
+		s.lastName, s.lastID = in.Event, s.event(in)
 	}
 	s.write(&record.Sample{Event: s.lastID, TID: in.TID, TimeNS: in.TimeNS, Weight: in.Weight, Stack: id, CPU: in.CPU, PID: in.PID})
 	s.use(id)
@@ -109,14 +109,15 @@ func (s *streamSink) use(id record.ID) {
 	}
 }
 
-func (s *streamSink) event(name string) record.ID {
+func (s *streamSink) event(in *recording.Sample) record.ID {
+	name := in.Event
 	id, ok := s.eventIDs[name]
 	if !ok {
 		s.eventNames = append(s.eventNames, name)
 		id = record.ID(len(s.eventNames))
 		s.eventIDs[name] = id
 		e := record.Event{ID: id, Name: name, Unit: event.UnitOf(name), Kind: event.KindOf(name)}
-		if s.opt.samples {
+		if s.opt.samples || in.NoPeriod {
 			e.Unit = event.Count
 		}
 		s.write(&e)

@@ -12,14 +12,19 @@ const None = record.None
 // Sample is one sample. Its strings may be kept, Payload and the Sample itself are valid
 // until the next call of Next.
 type Sample struct {
-	Event   string // as perf prints it, modifiers included
-	Comm    string // name of the thread at that moment; empty where it was not recorded
-	PID     int64  // None where it was not recorded, as TID, CPU and TimeNS
-	TID     int64
-	CPU     int64
-	TimeNS  int64  // of the recording's clock
-	Weight  uint64 // the period, in the event's unit; 1 where there is none
-	Stack   int    // for [Source.Stack]; 0 where there are no frames
+	Event  string // as perf prints it, modifiers included
+	Comm   string // name of the thread at that moment; empty where it was not recorded
+	PID    int64  // None where it was not recorded, as TID, CPU and TimeNS
+	TID    int64
+	CPU    int64
+	TimeNS int64  // of the recording's clock
+	Weight uint64 // the period, in the event's unit; 1 where NoPeriod
+	Stack  int    // for [Source.Stack]; 0 where there are no frames
+
+	// NoPeriod says that the recording does not hold the period: samples can be counted,
+	// but not added up in the event's unit.
+	NoPeriod bool
+
 	Payload []byte // what a tracepoint printed, or the columns between event and address
 	Place   int64  // line of the text, or offset in the file
 }

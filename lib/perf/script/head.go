@@ -29,6 +29,7 @@ type parsedHead struct {
 	cpu      int64
 	time     int64
 	weight   uint64
+	noPeriod bool
 	event    []byte
 	payload  []byte // behind the event's colon
 	record   []byte // "MMAP2 9600/9600: ...", for lineRecord
@@ -111,7 +112,7 @@ func (h *parsedHead) untimed(line []byte, colon int) bool {
 	}
 	h.time = recording.None
 	left := bytes.TrimRight(line[:start], " \t")
-	h.weight = 1
+	h.weight, h.noPeriod = 1, true
 	if !h.ids(left) {
 		return false
 	}
@@ -120,7 +121,7 @@ func (h *parsedHead) untimed(line []byte, colon int) bool {
 		var again parsedHead
 		rest := bytes.TrimRight(left[:len(left)-len(word)], " \t")
 		if n, ok := parseUint(word); ok && again.ids(rest) {
-			h.comm, h.pid, h.tid, h.cpu, h.weight = again.comm, again.pid, again.tid, again.cpu, n
+			h.comm, h.pid, h.tid, h.cpu, h.weight, h.noPeriod = again.comm, again.pid, again.tid, again.cpu, n, false
 		}
 	}
 	if !h.eventAt(line[start:]) {
@@ -164,7 +165,7 @@ func (h *parsedHead) ids(left []byte) bool {
 
 // period reads the number at right[*i:], if a blank ends it.
 func (h *parsedHead) period(right []byte, i *int) bool {
-	h.weight = 1
+	h.weight, h.noPeriod = 1, true
 	j := *i
 	for j < len(right) && isDigit(right[j]) {
 		j++
@@ -174,7 +175,7 @@ func (h *parsedHead) period(right []byte, i *int) bool {
 	}
 	n, ok := parseUint(right[*i:j])
 	if ok {
-		h.weight = n
+		h.weight, h.noPeriod = n, false
 		*i = skipBlanks(right, j)
 	}
 	return ok

@@ -17,21 +17,21 @@ func TestHeads(t *testing.T) {
 		want recording.Sample
 	}{
 		{"app 7/8 [012] 1.000000001: 5 cycles:u: ", recording.Sample{Comm: "app", PID: 7, TID: 8, CPU: 12, TimeNS: 1_000_000_001, Weight: 5, Event: "cycles:u"}},
-		{"app 8 1.5: cycles: ", recording.Sample{Comm: "app", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 1, Event: "cycles"}},
-		{"  leading 8 1.5: cycles:", recording.Sample{Comm: "leading", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 1, Event: "cycles"}},
-		{"# hash 8 1.5: cycles:", recording.Sample{Comm: "# hash", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 1, Event: "cycles"}},
+		{"app 8 1.5: cycles: ", recording.Sample{Comm: "app", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 1, NoPeriod: true, Event: "cycles"}},
+		{"  leading 8 1.5: cycles:", recording.Sample{Comm: "leading", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 1, NoPeriod: true, Event: "cycles"}},
+		{"# hash 8 1.5: cycles:", recording.Sample{Comm: "# hash", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 1, NoPeriod: true, Event: "cycles"}},
 		{":-1 -1/-1 1.5: 2 cycles:", recording.Sample{Comm: ":-1", PID: none, TID: none, CPU: none, TimeNS: 1_500_000_000, Weight: 2, Event: "cycles"}},
 		{":8 8/8 1.5: 2 cycles:", recording.Sample{Comm: ":8", PID: 8, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 2, Event: "cycles"}},
 		{"7/8 1.123456789: 1 cycles:u: ", recording.Sample{PID: 7, TID: 8, CPU: none, TimeNS: 1_123_456_789, Weight: 1, Event: "cycles:u"}},
 		{"app 8 [001] U     1.5: 3 cycles: ", recording.Sample{Comm: "app", PID: none, TID: 8, CPU: 1, TimeNS: 1_500_000_000, Weight: 3, Event: "cycles"}},
 		{"app\t7/8\t\t[000] 0.5:\t\t\t1 cpu_clock:", recording.Sample{Comm: "app", PID: 7, TID: 8, CPU: 0, TimeNS: 500_000_000, Weight: 1, Event: "cpu_clock"}},
-		{"tomcat 20117 cycles: ", recording.Sample{Comm: "tomcat", PID: none, TID: 20117, CPU: none, TimeNS: none, Weight: 1, Event: "cycles"}},
+		{"tomcat 20117 cycles: ", recording.Sample{Comm: "tomcat", PID: none, TID: 20117, CPU: none, TimeNS: none, Weight: 1, NoPeriod: true, Event: "cycles"}},
 		{"tomcat 20117 250000 cycles:u: ", recording.Sample{Comm: "tomcat", PID: none, TID: 20117, CPU: none, TimeNS: none, Weight: 250000, Event: "cycles:u"}},
 		{"tomcat 20117 [003] 250000 cycles:u: ", recording.Sample{Comm: "tomcat", PID: none, TID: 20117, CPU: 3, TimeNS: none, Weight: 250000, Event: "cycles:u"}},
-		{"x: y 4201 cycles: ", recording.Sample{Comm: "x: y", PID: none, TID: 4201, CPU: none, TimeNS: none, Weight: 1, Event: "cycles"}},
-		{"1.5: cycles: ", recording.Sample{PID: none, TID: none, CPU: none, TimeNS: 1_500_000_000, Weight: 1, Event: "cycles"}},
+		{"x: y 4201 cycles: ", recording.Sample{Comm: "x: y", PID: none, TID: 4201, CPU: none, TimeNS: none, Weight: 1, NoPeriod: true, Event: "cycles"}},
+		{"1.5: cycles: ", recording.Sample{PID: none, TID: none, CPU: none, TimeNS: 1_500_000_000, Weight: 1, NoPeriod: true, Event: "cycles"}},
 		{"app 8 1.5: 18446744073709551600 cycles: ", recording.Sample{Comm: "app", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 18446744073709551600, Event: "cycles"}},
-		{"t\xff 8 1.5: cycles:", recording.Sample{Comm: "t\ufffd", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 1, Event: "cycles"}},
+		{"t\xff 8 1.5: cycles:", recording.Sample{Comm: "t\ufffd", PID: none, TID: 8, CPU: none, TimeNS: 1_500_000_000, Weight: 1, NoPeriod: true, Event: "cycles"}},
 	} {
 		got, _ := gatherText(t, c.line+"\n\n")
 		c.want.Place = 1

@@ -243,7 +243,7 @@ func (r *Reader) readSample() bool {
 	h, s := &r.head, &r.sample
 	*s = recording.Sample{
 		Comm: r.name(h.comm, s.Comm), Event: r.name(h.event, s.Event),
-		PID: h.pid, TID: h.tid, CPU: h.cpu, TimeNS: h.time, Weight: h.weight,
+		PID: h.pid, TID: h.tid, CPU: h.cpu, TimeNS: h.time, Weight: h.weight, NoPeriod: h.noPeriod,
 		Payload: s.Payload[:0], Place: r.headLine,
 	}
 	r.cur, r.hash = r.cur[:0], 0
