@@ -256,7 +256,7 @@ func TestQuality(t *testing.T) {
 	r.AddSample(&record.Sample{Event: 1, TID: 0, TimeNS: record.None, Weight: 5e9}) // the idle thread uses no CPU time
 	check(t, find(t, r, "all", "cpu_time_s"), 1, "samples.clock_ns / 1e9", record.Estimate)
 	check(t, find(t, r, "all", "busy_cores"), 0.5, "cpu_time_s / elapsed_s", record.Estimate)
-	check(t, find(t, r, "all", "sample_weight"), 6e9, "samples.weight", record.Count)
+	check(t, find(t, r, "all", "sample_weight"), 6e9, "samples.weight", record.Estimate)
 	if m := find(t, r, "all", "sample_weight"); m.Unit != event.Nanoseconds {
 		t.Errorf("sample_weight is in %s", m.Unit)
 	}
@@ -382,7 +382,7 @@ func TestSamples(t *testing.T) {
 	r := &Run{}
 	r.AddEvent(&record.Event{ID: 1, Name: "cycles"}) // in the collector's stream, without samples
 	missing(t, find(t, r, "all", "samples"), record.CauseNoSamples, "no samples were taken")
-	r.SetStream(1)
+	r.SetStream(1, false)
 	r.AddEvent(&record.Event{ID: 1, Name: "page-faults"})
 	r.AddEvent(&record.Event{ID: 2, Name: "cpu_core/cycles/P"})
 	for range 5 {
@@ -394,9 +394,26 @@ func TestSamples(t *testing.T) {
 	}
 	// The event that tells where time goes, though it has fewer samples.
 	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
-	check(t, find(t, r, "all", "sample_weight"), 3000, "samples.weight", record.Count)
+	check(t, find(t, r, "all", "sample_weight"), 3000, "samples.weight", record.Estimate)
 	// Ids end with their stream.
-	r.SetStream(2)
+	r.SetStream(2, false)
 	r.AddSample(&record.Sample{Event: 2, TimeNS: record.None, Weight: 1000})
 	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
+}
+
+// What is left of a run's samples says nothing of the run's time.
+func TestFilteredSamples(t *testing.T) {
+	for _, filtered := range []bool{false, true} {
+		r := &Run{}
+		r.SetStream(1, filtered)
+		r.AddEvent(&record.Event{ID: 1, Name: "cpu-clock"})
+		r.AddSample(&record.Sample{Event: 1, TimeNS: 0, Weight: 1e9})
+		r.AddSample(&record.Sample{Event: 1, TimeNS: 4e9, Weight: 1e9})
+		check(t, find(t, r, "all", "samples"), 2, "samples.count", record.Count)
+		for _, name := range []string{"cpu_time_s", "elapsed_s", "busy_cores"} {
+			if m := find(t, r, "all", name); (m.Value == nil) != filtered {
+				t.Errorf("filtered %t: %s is %+v", filtered, name, m)
+			}
+		}
+	}
 }

@@ -25,6 +25,7 @@ type Run struct {
 	firstPID    int64
 	events      []*Samples
 	ids         map[record.ID]*Samples // of the open stream
+	filtered    bool                   // samples were left out of it
 	streams     map[int]map[record.ID]*Samples
 	metrics     map[string]Value // of the whole run
 }
@@ -39,6 +40,7 @@ type Samples struct {
 	Count   int64
 	Weight  float64
 	busy    float64 // weight of all threads but the idle one
+	part    bool    // samples were left out: what they add up to is not of the run
 	FirstNS int64   // [record.None] where samples have no time
 	LastNS  int64
 }
@@ -227,22 +229,22 @@ func (r *Run) Peak() (p Peak, ok bool) {
 }
 
 // SetStream says which stream the following records are of, as [record.Reader.Stream] numbers
-// them: their ids are its.
-func (r *Run) SetStream(n int) {
+// them: their ids are its. filtered is what [record.Stream.Filtered] says of it.
+func (r *Run) SetStream(n int, filtered bool) {
 	if r.streams == nil {
 		r.streams = map[int]map[record.ID]*Samples{}
 	}
 	if r.streams[n] == nil {
 		r.streams[n] = map[record.ID]*Samples{}
 	}
-	r.ids = r.streams[n]
+	r.ids, r.filtered = r.streams[n], filtered
 }
 
 // AddEvent adds an event of the open stream. An event that other streams hold by the same name
 // is the same event.
 func (r *Run) AddEvent(e *record.Event) {
 	if r.ids == nil {
-		r.SetStream(0)
+		r.SetStream(0, false)
 	}
 	s := r.ids[e.ID]
 	if i := slices.IndexFunc(r.events, func(s *Samples) bool { return s.Name == e.Name }); s == nil && i >= 0 {
@@ -264,6 +266,7 @@ func (r *Run) AddSample(x *record.Sample) *Samples {
 		r.AddEvent(&record.Event{ID: x.Event})
 		s = r.ids[x.Event]
 	}
+	s.part = s.part || r.filtered
 	s.Count++
 	s.Weight += float64(x.Weight)
 	if x.TID != 0 {
@@ -309,7 +312,7 @@ func (r *Run) fact(name, scope string) (v Value, ok bool) {
 		return Value{Value: float64(n), Quality: record.Count}, true
 	}
 	t, s := r.Meta.Target, r.Sampled()
-	sampled := s != nil && s.Count > 0 && scope == whole
+	sampled := s != nil && s.Count > 0 && !s.part && scope == whole // all that was, of the run
 	switch name {
 	case "meta.target.duration_ns":
 		if t == nil || t.DurationNS == nil {
@@ -335,7 +338,7 @@ func (r *Run) fact(name, scope string) (v Value, ok bool) {
 		case name == "samples.count":
 			return present(s.Count, true)
 		}
-		return Value{Value: s.Weight, Quality: record.Count}, true
+		return Value{Value: s.Weight, Quality: record.Estimate}, true
 	case "samples.clock_ns":
 		if !sampled || s.Unit != event.Nanoseconds {
 			return present(0, false)

@@ -236,12 +236,13 @@ func seconds(v float64, unit string) (s float64, ok bool) {
 }
 
 // cpuSeconds is the CPU time that an event's whole weight stands for: what task-clock
-// counted, else the weight itself if it is time.
+// counted over the run, if all of the run's samples are there, else the weight itself if it is
+// time.
 func (p *Profile) cpuSeconds(e *event) *float64 {
 	if e.kind != record.KindCPU {
 		return nil
 	}
-	if s := p.taskClock("all"); s != nil {
+	if s := p.taskClock("all"); s != nil && !e.part {
 		return s
 	}
 	if s, ok := seconds(e.total, e.unit); ok {
@@ -284,7 +285,7 @@ func (p *Profile) busyAnswer(l timeline) answer {
 	elapsed := p.elapsed(l)
 	var cpu *float64
 	quality := "derived"
-	if cpu = p.taskClock("all"); cpu == nil && len(p.events) > 0 {
+	if cpu = p.taskClock("all"); cpu == nil && len(p.events) > 0 && !p.events[0].part {
 		cpu, quality = p.cpuSeconds(p.events[0]), "estimate"
 	}
 	switch {

@@ -121,7 +121,8 @@ type eventHeader struct {
 	Samples int      `json:"samples"`
 	Timed   int      `json:"timed"` // samples with a time: they come first
 	Total   float64  `json:"total"`
-	CPU     *float64 `json:"cpu"` // seconds of CPU time that the whole weight stands for; null where unknown
+	CPU     *float64 `json:"cpu"`  // seconds of CPU time that the whole weight stands for; null where unknown
+	Part    bool     `json:"part"` // samples were left out: counts of the run and of threads are of more than these
 }
 
 type rssHeader struct {
@@ -203,7 +204,7 @@ func (p *Profile) pack(w io.Writer, o ordered, l timeline) error {
 	for i, e := range p.events {
 		h.Events = append(h.Events, eventHeader{
 			Name: visible(e.name), Unit: visible(e.unit), Kind: visible(string(e.kind)),
-			Samples: len(e.samples), Timed: e.timed(), Total: e.total, CPU: p.cpuSeconds(e),
+			Samples: len(e.samples), Timed: e.timed(), Total: e.total, CPU: p.cpuSeconds(e), Part: e.part,
 		})
 		prefix, n := fmt.Sprintf("event%d", i), len(e.samples)
 		c.delta(prefix+".time", e.timed(), func(i int) int64 { return l.ticks(e.samples[i].timeNS) })

@@ -12,6 +12,7 @@ import (
 type scope struct {
 	frames, stacks, events idMap
 	shown                  bool
+	part                   bool // samples were left out of it
 	clock                  string
 }
 
@@ -48,7 +49,7 @@ func (p *Profile) add(sc *scope, r *record.Reader) {
 	if r.Type() == record.TypeStream {
 		var s record.Stream
 		if r.Decode(&s) {
-			sc.shown, sc.clock = p.belongs(s.Profile), s.Clock
+			sc.shown, sc.clock, sc.part = p.belongs(s.Profile), s.Clock, s.Filtered()
 		}
 		return
 	}
@@ -180,6 +181,7 @@ func (p *Profile) addSample(sc *scope, s record.Sample) {
 		p.clock = sc.clock
 	}
 	e := p.events[ev]
+	e.part = e.part || sc.part
 	if len(e.samples) == cap(e.samples) {
 		// append grows by a quarter from here on; doubling touches less fresh memory in all.
 		e.samples = slices.Grow(e.samples, max(1024, len(e.samples)))

@@ -84,6 +84,7 @@ type event struct {
 	eventKey
 	samples []sample
 	total   float64
+	part    bool // not all samples of the run are there
 }
 
 type sample struct {

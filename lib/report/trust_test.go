@@ -38,3 +38,42 @@ func TestNamed(t *testing.T) {
 		})
 	}
 }
+
+// Counts of the run stand for all of its samples, never for those that a filter left.
+func TestFiltered(t *testing.T) {
+	input := func(clock, unit string, args ...string) string {
+		return stream(record.Stream{Clock: "monotonic"}, func(w *record.Writer, _ *record.Interner) {
+			w.Write(&record.Meta{Target: &record.Target{DurationNS: record.Int(4e9)}})
+			if clock != "" {
+				w.Write(&record.Counter{Event: clock, Scope: "all", Unit: "ns", Value: record.Float(8e9)})
+			}
+		}) + stream(record.Stream{Clock: "monotonic", Args: args}, func(w *record.Writer, in *record.Interner) {
+			w.Write(&record.Event{ID: 1, Name: "e", Unit: unit, Kind: record.KindCPU})
+			w.Write(&record.Sample{Event: 1, TID: 1, TimeNS: 1e9, Weight: 1e9, Stack: call(in, "f"), CPU: record.None, PID: record.None})
+		})
+	}
+	for _, test := range []struct {
+		name, input string
+		cpu         any // seconds
+		part        bool
+		busy        string
+	}{
+		{"all of the run", input("task-clock", "ns"), 8.0, false, "2.00 cores"},
+		{"one event of the run", input("task-clock", "ns", "--event=e"), 8.0, false, "2.00 cores"},
+		{"a thread", input("task-clock", "ns", "--no-inline=true", "--tid=101"), 1.0, true, "2.00 cores"},
+		{"a thread's cycles", input("task-clock", "cycles", "--tid=101"), nil, true, "2.00 cores"},
+		{"a thread, nothing counted", input("", "ns", "--tid=101"), 1.0, true, "– unknown"},
+		{"all, nothing counted", input("", "ns"), 1.0, false, "0.25 cores"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			page := html(t, read(t, test.input), "")
+			head, _ := block(t, page)
+			if e := head["events"].([]any)[0].(map[string]any); e["cpu"] != test.cpu || e["part"] != test.part {
+				t.Errorf("cpu %v, part %v; want %v, %t", e["cpu"], e["part"], test.cpu, test.part)
+			}
+			if !strings.Contains(page, `<b title="`+test.busy+`">`) {
+				t.Errorf("the page does not say %s", test.busy)
+			}
+		})
+	}
+}

@@ -69,22 +69,22 @@ type stream struct {
 	stacks  map[record.ID]record.ID
 }
 
-// begin makes the stream of number n, of the profile id, the open one.
-func (g *Gatherer) begin(n int, id string) {
+// begin makes the stream of number n the open one.
+func (g *Gatherer) begin(n int, s record.Stream) {
 	if g.byID == nil {
 		g.byID, g.streams = map[string]*Profile{}, map[int]*stream{}
 	}
-	p := g.byID[id]
+	p := g.byID[s.Profile]
 	if p == nil {
-		p = newProfile(id)
-		g.byID[id] = p
+		p = newProfile(s.Profile)
+		g.byID[s.Profile] = p
 		g.profiles = append(g.profiles, p)
 	}
 	if g.streams[n] == nil {
 		g.streams[n] = &stream{profile: p, frames: map[record.ID]record.ID{}, stacks: map[record.ID]record.ID{}}
 	}
 	g.open = g.streams[n]
-	p.Run.SetStream(n)
+	p.Run.SetStream(n, s.Filtered())
 }
 
 // BeginInput tells that another file begins: what follows belongs to no stream yet.
@@ -98,7 +98,7 @@ func (g *Gatherer) Add(r *record.Reader) {
 	if r.Type() == record.TypeStream {
 		var s record.Stream
 		if r.Decode(&s) {
-			g.begin(r.Stream(), s.Profile)
+			g.begin(r.Stream(), s)
 			if p := g.open.profile; p.Clock == "" {
 				p.Clock = s.Clock
 			}
@@ -109,7 +109,7 @@ func (g *Gatherer) Add(r *record.Reader) {
 		return
 	}
 	if g.open == nil {
-		g.begin(-g.inputs, "")
+		g.begin(-g.inputs, record.Stream{})
 	}
 	p := g.open.profile
 	switch r.Type() {
@@ -223,7 +223,7 @@ func (p *Profile) addCounter(c *record.Counter) {
 // AddCounts takes the output of perf stat. It belongs to no profile. It returns the records
 // that it amounts to.
 func (g *Gatherer) AddCounts(counts *stat.Reader) ([]record.Counter, []record.Thread) {
-	g.begin(-g.inputs, "")
+	g.begin(-g.inputs, record.Stream{})
 	p := g.open.profile
 	var totals stat.Totals
 	for counts.Next() {

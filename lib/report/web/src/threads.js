@@ -41,16 +41,17 @@ export function entries(threads, weight, samples, group) {
 }
 
 /**
- * CPU seconds of a set of threads: what was counted for them, else their share of what the
- * event stands for; null where neither is known.
- * @param {Thread[]} all @param {number[] | null} chosen @param {{ cpu: number | null, total: number }} event
+ * CPU seconds of a set of threads: what was counted for them, if all of their samples are
+ * there, else their share of what the event stands for; null where neither is known.
+ * @param {Thread[]} all @param {number[] | null} chosen
+ * @param {{ cpu: number | null, total: number, part: boolean }} event
  * @param {number} weight of the chosen threads
  */
 export function cpuSeconds(all, chosen, event, weight) {
   if (!chosen) return event.cpu;
   let sum = 0;
   for (const i of chosen) {
-    const cpu = all[i].cpu;
+    const cpu = event.part ? null : all[i].cpu;
     if (cpu === null) return event.cpu === null || !event.total ? null : (event.cpu * weight) / event.total;
     sum += cpu;
   }

@@ -4,7 +4,7 @@
  * @typedef {{ name: string, count: number, code: 'plain' | 'delta' | 'constant', planes: number, value: number }} Column
  * @typedef {{ tid: number | null, pid: number | null, name: string, cpu: number | null }} Thread
  * @typedef {{ name: string, unit: string, kind: string, samples: number, timed: number, total: number,
- *   cpu: number | null }} EventInfo
+ *   cpu: number | null, part: boolean }} EventInfo
  * @typedef {{ scope: string, label: string, value: string, unit: string, quality: string, why: string }} Metric
  * @typedef {object} Header
  * @property {number} tickNS unit of all times

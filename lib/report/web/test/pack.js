@@ -56,7 +56,18 @@ export function smallProfile() {
       { tid: 1, pid: 1, name: 'A', cpu: null },
       { tid: 2, pid: 1, name: 'B', cpu: null },
     ],
-    events: [{ name: 'cycles', unit: 'cycles', kind: 'cpu', samples: 7, timed: 7, total: 0, cpu: null }],
+    events: [
+      {
+        name: 'cycles',
+        unit: 'cycles',
+        kind: 'cpu',
+        samples: 7,
+        timed: 7,
+        total: 0,
+        cpu: null,
+        part: false,
+      },
+    ],
     rss: [],
     metrics: [],
   };

@@ -40,11 +40,14 @@ test('groups add up all members', () => {
 });
 
 test('CPU seconds: counted, else by share, else unknown', () => {
-  const event = { cpu: 10, total: 100 };
+  const event = { cpu: 10, total: 100, part: false };
   assert.equal(cpuSeconds(threads, null, event, 0), 10);
   assert.equal(cpuSeconds(threads, [1, 3], event, 50), 3);
   assert.equal(cpuSeconds(threads, [0, 1], event, 50), 5);
-  assert.equal(cpuSeconds(threads, [0], { cpu: null, total: 100 }, 50), null);
+  assert.equal(cpuSeconds(threads, [0], { cpu: null, total: 100, part: false }, 50), null);
+  const part = { cpu: 10, total: 100, part: true };
+  assert.equal(cpuSeconds(threads, [1, 3], part, 50), 5, 'the counts are of more than the samples');
+  assert.equal(cpuSeconds(threads, [1, 3], { ...part, cpu: null }, 50), null);
 });
 
 test('sorting and filtering functions', () => {

@@ -1,0 +1,24 @@
+package record
+
+import "testing"
+
+func TestFiltered(t *testing.T) {
+	for arg, want := range map[string]bool{
+		"--tid=101":       true,
+		"--function=^a=b": true,
+		"--to=1.5":        true,
+		"--from":          true,
+		"--event=cycles":  false,
+		"--tids=1":        false,
+		"--root=--tid=1":  false,
+		"--freq=99":       false,
+	} {
+		s := Stream{Args: []string{"--no-inline=true", arg}}
+		if s.Filtered() != want {
+			t.Errorf("%s: %t", arg, !want)
+		}
+	}
+	if (&Stream{}).Filtered() {
+		t.Error("without flags nothing is left out")
+	}
+}
