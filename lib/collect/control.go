@@ -73,6 +73,7 @@ func startControlled(p *perf.Perf, w *watcher, args ...string) (*controlled, err
 		if err != nil {
 			return
 		}
+		w.watch(c.cmd.Process.Pid) // here, so that it comes before forget
 		c.err = c.cmd.Wait()
 		head := make([]byte, 16<<10)
 		n, _ := stderr.ReadAt(head, 0) // it ends before
@@ -83,7 +84,6 @@ func startControlled(p *perf.Perf, w *watcher, args ...string) (*controlled, err
 	if err := <-started; err != nil {
 		return nil, errors.Join(err, c.hangUp())
 	}
-	w.watch(c.cmd.Process.Pid)
 	return c, nil
 }
 

@@ -101,7 +101,7 @@ func (r *run) startRecorder(ctx context.Context) (*recorder, error) {
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		refusal := refusalOf(c, err)
+		refusal := r.explain(ctx, refusalOf(c, err))
 		if refusal.kind == refusedEvent && !p.chosen {
 			return nil, &EventError{p.event, refusal.reason}
 		}
@@ -185,6 +185,19 @@ func (p plan) relax(f refusal) (plan, string) {
 		return next, "sampling cpu-clock, not " + p.event
 	}
 	return p, ""
+}
+
+// explain finds out what stands behind a refused permission, which perf's words do not
+// tell: a seccomp filter and the paranoid level look the same to it.
+func (r *run) explain(ctx context.Context, f refusal) refusal {
+	if f.kind != refusedPermission || f.cause == record.CauseTimedOut {
+		return f
+	}
+	var why *host.Refusal
+	if _, _, err := host.SamplingEvent(ctx, r.Perf); errors.As(err, &why) {
+		f.cause, f.reason, f.fix = why.Cause, why.Reason, why.Fix
+	}
+	return f
 }
 
 // refusalKind is what a perf record that did not begin took exception to.

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vperf/lib/event"
 	"vperf/lib/record"
 )
 
@@ -93,7 +94,7 @@ func (p *prober) askPerf(ctx context.Context, answers []response) {
 func (p *prober) find(readings []reading, o outcome, name string) response {
 	var best response
 	for _, r := range readings {
-		if isEvent(r.event, name) && (!best.read || r.value > best.value) {
+		if event.Base(r.event) == name && (!best.read || r.value > best.value) {
 			best = response{reading: r, read: true}
 		}
 	}
@@ -122,7 +123,7 @@ func (p *prober) addSoftware(e genericEvent, a response) {
 		if p.perf != nil && a.why == "not counted" {
 			c.Cause = record.CauseEventNotCounted
 		}
-	case a.value == 0 && userOnly(a.event) && slices.Contains(silentForUsers, e.name):
+	case a.value == 0 && event.UserOnly(a.event) && slices.Contains(silentForUsers, e.name):
 		c.Status, c.Cause = record.Denied, record.CausePerfEventParanoid
 		c.Detail = "counts 0 without a word while only user code may be counted"
 		c.Fix = p.fix(c.Cause, useKernel)
@@ -232,7 +233,7 @@ func (a response) detail() string {
 		text += " " + a.unit
 	}
 	text += " in a short run"
-	if userOnly(a.event) {
+	if event.UserOnly(a.event) {
 		text += ", of user code only"
 	}
 	return text

@@ -202,32 +202,6 @@ func TestWhyNoCycles(t *testing.T) {
 	}
 }
 
-func TestIsEvent(t *testing.T) {
-	for _, test := range []struct {
-		printed, name string
-		is, user      bool
-	}{
-		{"cycles", "cycles", true, false},
-		{"cycles:u", "cycles", true, true},
-		{"cycles:uk", "cycles", true, false},
-		{"cycles:Pu", "cycles", true, true},
-		{"cpu_core/cycles/", "cycles", true, false},
-		{"cpu_core/cycles/u", "cycles", true, true},
-		{"cpu_atom/L1-dcache-loads/", "L1-dcache-loads", true, false},
-		{"cpu-cycles", "cycles", false, false},
-		{"msr/cycles/", "cycles", false, false},
-		{"ref-cycles:u", "cycles", false, true},
-		{"", "cycles", false, false},
-	} {
-		if got := isEvent(test.printed, test.name); got != test.is {
-			t.Errorf("isEvent(%q, %q) = %v", test.printed, test.name, got)
-		}
-		if got := userOnly(test.printed); got != test.user {
-			t.Errorf("userOnly(%q) = %v", test.printed, got)
-		}
-	}
-}
-
 func TestMessage(t *testing.T) {
 	for _, test := range []struct {
 		stderr  string

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"vperf/lib/event"
 	"vperf/lib/record"
 )
 
@@ -34,10 +35,10 @@ func (p *prober) record(ctx context.Context) recording {
 		return r
 	}
 	p.sample(ctx, &r)
-	if r.tally.samples == 0 && ctx.Err() == nil && !r.outcome.timedOut && isEvent(r.event, "cycles") {
+	if r.tally.samples == 0 && ctx.Err() == nil && !r.outcome.timedOut && event.Base(r.event) == "cycles" {
 		// Counting and interrupting are two things: some hypervisors lend a PMU that only counts.
 		clock := recording{event: "cpu-clock", why: "cycles count here but deliver no samples"}
-		if userOnly(r.event) {
+		if event.UserOnly(r.event) {
 			clock.event += ":u"
 		}
 		p.sample(ctx, &clock)
@@ -164,7 +165,7 @@ func (p *prober) probeSampling(trial recording) {
 	case trial.tally.kernel > 0:
 	case trial.outcome.timedOut:
 		c.Status, c.Cause, c.Detail = record.Missing, record.CauseTimedOut, p.timeout()
-	case userOnly(trial.event) || predicted == no:
+	case event.UserOnly(trial.event) || predicted == no:
 		p.deny(c, useKernel, "perf samples user code only")
 	default:
 		c.Status, c.Cause = record.Missing, record.CauseNoSamples

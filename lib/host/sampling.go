@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"vperf/lib/event"
 	"vperf/lib/perf"
 	"vperf/lib/record"
 )
@@ -27,17 +28,17 @@ func (r *Refusal) Hint() string { return r.Fix }
 // as precise as the processor can, where cycles really count, else cpu-clock. The suffix
 // "u" says that only user code may be sampled. Why is half a sentence on the choice. It
 // runs perf once, for some 15 ms. The error is a *[Refusal], or that of ctx.
-func SamplingEvent(ctx context.Context, p *perf.Perf) (event, why string, err error) {
+func SamplingEvent(ctx context.Context, p *perf.Perf) (name, why string, err error) {
 	return newProber(here, p).samplingEvent(ctx)
 }
 
-func (p *prober) samplingEvent(ctx context.Context) (event, why string, err error) {
+func (p *prober) samplingEvent(ctx context.Context) (name, why string, err error) {
 	readings, o := p.count(ctx, "cycles", "cpu-clock")
-	event, why, ok := p.choose(readings)
+	name, why, ok := p.choose(readings)
 	if !ok {
 		// An error other than "not supported" ends perf: one event must not hide the other.
 		readings, _ = p.count(ctx, "cpu-clock")
-		if event, why, ok = p.choose(readings); ok {
+		if name, why, ok = p.choose(readings); ok {
 			why += ": " + o.message()
 		}
 	}
@@ -47,31 +48,31 @@ func (p *prober) samplingEvent(ctx context.Context) (event, why string, err erro
 	if !ok {
 		return "", "", p.refusal(o)
 	}
-	return event, why, nil
+	return name, why, nil
 }
 
 // choose picks the sampling event from what `perf stat` counted.
-func (p *prober) choose(readings []reading) (event, why string, ok bool) {
-	if i := slices.IndexFunc(readings, func(r reading) bool { return r.counted && isEvent(r.event, "cycles") }); i >= 0 {
-		if userOnly(readings[i].event) {
+func (p *prober) choose(readings []reading) (name, why string, ok bool) {
+	if i := slices.IndexFunc(readings, func(r reading) bool { return r.counted && event.Base(r.event) == "cycles" }); i >= 0 {
+		if event.UserOnly(readings[i].event) {
 			return "cycles:Pu", "cycles count here, of user code only", true
 		}
 		return "cycles:P", "cycles count here", true
 	}
-	i := slices.IndexFunc(readings, func(r reading) bool { return r.counted && isEvent(r.event, "cpu-clock") })
+	i := slices.IndexFunc(readings, func(r reading) bool { return r.counted && event.Base(r.event) == "cpu-clock" })
 	if i < 0 {
 		return "", "", false
 	}
-	event, why = "cpu-clock", p.whyNoCycles(readings)
-	if userOnly(readings[i].event) {
-		return event + ":u", why + "; of user code only", true
+	name, why = "cpu-clock", p.whyNoCycles(readings)
+	if event.UserOnly(readings[i].event) {
+		return name + ":u", why + "; of user code only", true
 	}
-	return event, why, true
+	return name, why, true
 }
 
 // whyNoCycles tells a processor whose counters are hidden from one whose counters are busy.
 func (p *prober) whyNoCycles(readings []reading) string {
-	i := slices.IndexFunc(readings, func(r reading) bool { return isEvent(r.event, "cycles") })
+	i := slices.IndexFunc(readings, func(r reading) bool { return event.Base(r.event) == "cycles" })
 	switch {
 	case i < 0:
 		return "cycles cannot be counted"
@@ -85,23 +86,6 @@ func (p *prober) whyNoCycles(readings []reading) string {
 		return fmt.Sprintf("no PMU: the hypervisor (%s) hides it", p.guest)
 	}
 	return "no PMU"
-}
-
-// isEvent tells whether what perf prints is the event name, with or without modifiers and
-// the core type of a hybrid part: "cycles", "cycles:u", "cpu_core/cycles/u".
-func isEvent(printed, name string) bool {
-	if pmu, rest, ok := strings.Cut(printed, "/"); ok && strings.HasPrefix(pmu, "cpu") {
-		printed, _, _ = strings.Cut(rest, "/")
-	}
-	printed, _, _ = strings.Cut(printed, ":")
-	return printed == name
-}
-
-// userOnly tells whether perf has fallen back to counting user code only, which it shows
-// by a modifier.
-func userOnly(printed string) bool {
-	i := strings.LastIndexAny(printed, ":/")
-	return i >= 0 && strings.Contains(printed[i+1:], "u") && !strings.Contains(printed[i+1:], "k")
 }
 
 // corePMUs returns the PMUs that count the events of cores: none where a hypervisor hides

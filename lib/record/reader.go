@@ -58,19 +58,24 @@ type copies struct {
 
 // maxLine bounds a line: what has none within it is no record stream, and must not fill the
 // memory before that is noticed. The longest lines that filters write, dumps, have 2 MB.
-const maxLine = 256 << 20
+var maxLine = 256 << 20 // a variable for the tests
 
 // NewReader returns a Reader of what in holds: records as plain text, gzip or zstd, or
 // any concatenation of these. name stands in the reports.
 func NewReader(name string, in io.Reader) *Reader {
-	return &Reader{name: name, in: NewDecompressor(in)}
+	return NewPlainReader(name, NewDecompressor(in))
 }
 
-// Reset goes on with another input, as if its content followed that of the last one:
+// NewPlainReader is NewReader for what is not compressed, or not any more.
+func NewPlainReader(name string, in io.Reader) *Reader {
+	return &Reader{name: name, in: in}
+}
+
+// Reset goes on with another plain input, as if its content followed that of the last one:
 // [Reader.Stream] counts on, but for records before the first stream record it is 0 again.
 func (r *Reader) Reset(name string, in io.Reader) {
 	*r = Reader{
-		Report: r.Report, name: name, in: NewDecompressor(in), buf: r.buf[:0],
+		Report: r.Report, name: name, in: in, buf: r.buf[:0],
 		streams: r.streams, known: r.known,
 	}
 }

@@ -165,6 +165,8 @@ func TestReaderRepeats(t *testing.T) {
 }
 
 func TestReaderRefusesEndlessLines(t *testing.T) {
+	defer func(n int) { maxLine = n }(maxLine)
+	maxLine = 1 << 20
 	r := NewReader("in", io.MultiReader(strings.NewReader("{\"type\":\"rss\"}\n"), endless{}))
 	n := 0
 	for r.Next() {

@@ -94,15 +94,8 @@ func (d *decompressor) readPlain(p []byte) (int, error) {
 // plainLength returns how much of b, at least one byte, stands before the next place
 // where a compressed part begins or may begin behind the end of b.
 func (d *decompressor) plainLength(b []byte) int {
-	for from := 1; ; {
-		i := indexMagic(b[from:])
-		if i < 0 {
-			break
-		}
-		if endsPlain(b[from+i-1]) {
-			return from + i
-		}
-		from += i + 1
+	if n := indexPacked(b); n > 0 {
+		return n
 	}
 	// The last bytes may be the first of a magic: leave them for the next call.
 	for n := max(1, len(b)-len(zstdMagic)+1); n < len(b); n++ {
@@ -113,9 +106,10 @@ func (d *decompressor) plainLength(b []byte) int {
 	return len(b)
 }
 
-// indexMagic returns where the first magic in b is, or -1. It looks for the byte of each
-// that text has least of: 0xfd is never part of UTF-8, the others are control characters.
-func indexMagic(b []byte) int {
+// indexPacked returns where behind the first byte of b a compressed part begins, or -1. It
+// looks for the byte of each magic that text has least of: 0xfd is never part of UTF-8, the
+// others are control characters.
+func indexPacked(b []byte) int {
 	first := -1
 	for _, m := range []struct {
 		rare byte
@@ -126,13 +120,14 @@ func indexMagic(b []byte) int {
 		{gzipMagic[0], 0, func(b []byte) bool { return bytes.HasPrefix(b, gzipMagic) }},
 		{skippableMagic[3], 3, isSkippable},
 	} {
-		for from := m.at; from < len(b); from++ {
+		for from := m.at + 1; from < len(b); from++ {
 			i := bytes.IndexByte(b[from:], m.rare)
 			if i < 0 {
 				break
 			}
-			if from += i; m.is(b[from-m.at:]) {
-				first, b = from-m.at, b[:from-m.at]
+			from += i
+			if start := from - m.at; endsPlain(b[start-1]) && m.is(b[start:]) {
+				first, b = start, b[:start]
 				break
 			}
 		}

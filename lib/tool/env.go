@@ -25,11 +25,12 @@ type Env struct {
 	Width    int  // columns of the terminal, 100 elsewhere
 	Quiet    bool
 
-	cmd    *Command
-	stdin  *os.File
-	stdout *os.File
-	cancel context.CancelFunc
-	drop   []record.Type
+	cmd     *Command
+	stdin   *os.File
+	stdout  *os.File
+	cancel  context.CancelFunc
+	unwatch func() // stops the watch for signals
+	drop    []record.Type
 
 	out      *output
 	records  *record.Writer

@@ -109,7 +109,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 // record reader, so that the ordinals of its streams count on from file to file.
 func (env *Env) Reader(in *Input) *record.Reader {
 	if env.reader == nil {
-		env.reader = record.NewReader(in.Name, in.Reader)
+		env.reader = record.NewPlainReader(in.Name, in.Reader)
 		env.reader.Report = env.Problem
 	} else {
 		env.reader.Reset(in.Name, in.Reader)

@@ -85,9 +85,10 @@ func Main(c *Command) int {
 }
 
 func (c *Command) main(args []string, stdin, stdout, stderr *os.File) int {
-	env := &Env{Stderr: stderr, cmd: c, stdin: stdin, stdout: stdout}
+	env := &Env{Stderr: stderr, cmd: c, stdin: stdin, stdout: stdout, unwatch: func() {}}
 	err := c.parse(env, args)
 	closeErr := env.finish(err)
+	env.unwatch() // not before: a signal during the last write must find the temporary files
 	var exit exitStatus
 	if err == nil || closeErr != nil && errors.As(err, &exit) && !brokenPipe(closeErr) {
 		err = closeErr // output that is lost is worse than what another process ended with
@@ -142,7 +143,7 @@ func (c *Command) action(env *Env, ctx *cli.Context) error {
 	if err := env.setUp(ctx); err != nil {
 		return err
 	}
-	defer env.watchSignals()()
+	env.unwatch = env.watchSignals()
 	return c.Run(env)
 }
 
