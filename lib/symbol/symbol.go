@@ -1,0 +1,68 @@
+// Package symbol names addresses: the function at an offset of a mapped file, and from
+// DWARF the functions inlined there, with file and line. It reads what a machine keeps for
+// that purpose: symbol tables and debug information of ELF files, separate debug files,
+// MiniDebugInfo, kallsyms and the perf-PID.map files that JIT compilers write.
+//
+//	var finder symbol.Finder
+//	defer finder.Close()
+//	t := finder.Open(symbol.Module{Path: "/usr/lib/libc.so.6", BuildID: "5d60f2..."})
+//	if s, ok := t.Symbol(ip - mmap.Start + mmap.Pgoff); ok {
+//		fmt.Println(s.Name)
+//	} else if p := t.Problem(); p != nil {
+//		fmt.Println(p.Text, p.Hint)
+//	}
+//
+// Names and choices are those of perf script, so that both ways of reading a recording
+// agree: which symbols count, which of several names for one address wins, how C++ and
+// Rust names are spelled (without parameters). Where perf 6.1 names nothing this package
+// still may: in .plt.sec and .plt.got, in MiniDebugInfo, behind a " (deleted)".
+//
+// Every input is hostile: a malformed file is a [Problem], or a table with less in it, never
+// a panic, and memory is bounded by the size of the file.
+package symbol
+
+import "vperf/lib/record"
+
+// Kind says how a module came into memory, and so where its names are found and what the
+// offsets into it are.
+type Kind uint8
+
+const (
+	User         Kind = iota // an ELF file: offsets are file offsets
+	Kernel                   // the kernel's own text: offsets are addresses
+	KernelModule             // a module of it, "[nf_conntrack]", or "[bpf]": addresses
+	VDSO                     // file offsets
+	JIT                      // code without a file, named by a perf-PID.map: addresses
+)
+
+// Module is code that was mapped, as a recording names it.
+type Module struct {
+	Path    string // "/usr/lib/libc.so.6", "[vdso]", "[kernel.kallsyms]", "/tmp/perf-77.map", "/app (deleted)"
+	BuildID string // lower-case hex, empty where unknown
+	Kind    Kind
+	PID     int    // of the process, for JIT code and other mount namespaces; 0 where unknown
+	Start   uint64 // Kernel: the address of _text (or _stext) when it was recorded; 0 where unknown
+}
+
+// Symbol is a function, or whatever else the symbol table names. Start and End are in the
+// space of the offset that was asked for; End is the first byte behind it.
+type Symbol struct {
+	Name       string // demangled, without parameters
+	Start, End uint64
+}
+
+// Frame is one of the functions that an instruction belongs to: inlined ones, and the one
+// that they were put into. Empty File and Line 0 stand for unknown.
+type Frame struct {
+	Name    string // qualified by namespaces and classes, without parameters
+	File    string
+	Line    int
+	Inlined bool
+}
+
+// Problem says why a table lacks names, or may be wrong.
+type Problem struct {
+	Cause record.Cause
+	Text  string // "/app was replaced since: it has build-id 1f..., the recording 2e..."
+	Hint  string // what would resolve it; empty where nothing would
+}
