@@ -111,7 +111,9 @@ func TestWords(t *testing.T) {
 		{function{module: "[vdso]"}.display(), "[vdso]"},
 		{function{}.display(), "[unknown]"},
 		{grouped(-1234567), "−1" + thin + "234" + thin + "567"},
-		{percent(1, 0), "0.0"},
+		{percent(1, 0), "–"},
+		{share(1, 0), "–"},
+		{share(1, 3), "33.3 %"},
 	}
 	for _, test := range tests {
 		if test.got != test.want {

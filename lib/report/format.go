@@ -101,12 +101,23 @@ func quantity(v float64, unit string) (text, shown string) {
 	return text, strings.TrimSpace(prefix + " " + unit)
 }
 
-// percent writes a share of a whole with one decimal.
+// none stands for a number that there is not.
+const none = "–"
+
+// percent writes a share of a whole with one decimal. There is none of a whole of 0.
 func percent(part, whole float64) string {
 	if whole == 0 {
-		return "0.0"
+		return none
 	}
 	return strconv.FormatFloat(100*part/whole, 'f', 1, 64)
+}
+
+// share is percent with the sign behind it.
+func share(part, whole float64) string {
+	if whole == 0 {
+		return none
+	}
+	return percent(part, whole) + " %"
 }
 
 // label turns the name of a metric into words, without the unit that stands behind the

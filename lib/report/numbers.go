@@ -120,7 +120,7 @@ func counterRow(c record.Counter) metricRow {
 		row.Why = "counted as " + visible(c.Expression)
 	}
 	if e, r := c.EnabledNS, c.RunningNS; e != nil && r != nil && *e > 0 && *r < *e {
-		row.Why = strings.TrimSpace(row.Why + "\nran " + percent(float64(*r), float64(*e)) + " % of the time")
+		row.Why = strings.TrimSpace(row.Why + "\nran " + share(float64(*r), float64(*e)) + " of the time")
 	}
 	return row
 }
@@ -168,14 +168,14 @@ func (p *Profile) stackRows(o ordered) []stackRow {
 	for i := 1; i < len(holed); i++ {
 		holed[i] = holed[t.parent[i]] || !t.functions[t.fn[i]].named()
 	}
-	var kernel, whole, leaf, none float64
+	var kernel, whole, leaf, frameless float64
 	deepest := uint32(0)
 	for _, s := range e.samples {
 		w, f := float64(s.weight), t.functions[t.fn[s.node]]
 		deepest = max(deepest, o.depth[o.place[s.node]])
 		switch {
 		case f.symbol == noStack:
-			none += w
+			frameless += w
 		case !f.named():
 			leaf += w
 		case !holed[s.node]:
@@ -186,11 +186,11 @@ func (p *Profile) stackRows(o ordered) []stackRow {
 		}
 	}
 	rows := []stackRow{
-		{"Every frame named", percent(whole, e.total) + " %", ""},
-		{"Running function unnamed", percent(leaf, e.total) + " %", "stripped, or code made at run time"},
-		{"A caller unnamed", percent(max(0, e.total-whole-leaf-none), e.total) + " %", "no symbols there, or no frame pointers"},
-		{"No frames", percent(none, e.total) + " %", ""},
-		{"In the kernel", percent(kernel, e.total) + " %", ""},
+		{"Every frame named", share(whole, e.total), ""},
+		{"Running function unnamed", share(leaf, e.total), "stripped, or code made at run time"},
+		{"A caller unnamed", share(max(0, e.total-whole-leaf-frameless), e.total), "no symbols there, or no frame pointers"},
+		{"No frames", share(frameless, e.total), ""},
+		{"In the kernel", share(kernel, e.total), ""},
 	}
 	return append(rows, stackRow{"Deepest stack", grouped(float64(deepest)), "frames"})
 }

@@ -153,7 +153,7 @@ func (p *Profile) facts(l timeline) []string {
 			where = append(where, h.Name)
 		}
 		if h.NCPU > 0 {
-			where = append(where, plural(h.NCPU, "core"))
+			where = append(where, plural(h.NCPU, "CPU"))
 		}
 		if h.CPU != nil && h.CPU.Name != "" {
 			where = append(where, h.CPU.Name)
@@ -253,16 +253,15 @@ func (p *Profile) cpuSeconds(e *event) *float64 {
 
 func (p *Profile) answers(hot []Hotspot, l timeline) []answer {
 	var list []answer
-	if len(hot) > 0 && p.events[0].total > 0 {
-		total := p.events[0].total
-		top := hot[0]
+	if len(hot) > 0 {
+		total, top := p.events[0].total, hot[0]
 		detail := "in an unknown module"
 		if top.Module != "" {
 			detail = "in " + moduleBase(top.Module)
 		}
-		list = append(list, answer{"Where did the time go", percent(top.Self, total), "% " + top.Name, detail + ", " + percent(top.Total, total) + " % inclusive", "estimate"})
+		list = append(list, answer{"Where did the time go", percent(top.Self, total), "% " + top.Name, detail + ", " + share(top.Total, total) + " inclusive", "estimate"})
 	} else {
-		list = append(list, answer{"Where did the time go", "–", "no samples", p.whyNoSamples(), "missing"})
+		list = append(list, answer{"Where did the time go", none, "no samples", p.whyNoSamples(), missing})
 	}
 	list = append(list, p.busyAnswer(l), p.lengthAnswer(l))
 	if len(p.events) > 0 {
@@ -272,6 +271,9 @@ func (p *Profile) answers(hot []Hotspot, l timeline) []answer {
 }
 
 func (p *Profile) whyNoSamples() string {
+	if len(p.events) > 0 {
+		return "those in the input weigh nothing"
+	}
 	for _, n := range p.notices {
 		if n.Cause == record.CauseNoSamples || n.Cause == record.CausePerfRecordFailed || n.Cause == record.CauseTargetExitedEarly {
 			return visible(string(n.Cause)) + ": " + visible(n.Text)
@@ -281,7 +283,7 @@ func (p *Profile) whyNoSamples() string {
 }
 
 func (p *Profile) busyAnswer(l timeline) answer {
-	a := answer{Question: "How busy was the machine", Value: "–", Unit: "unknown", Quality: "missing"}
+	a := answer{Question: "How busy was the machine", Value: none, Unit: "unknown", Quality: missing}
 	elapsed := p.elapsed(l)
 	var cpu *float64
 	quality := "derived"
@@ -301,16 +303,16 @@ func (p *Profile) busyAnswer(l timeline) answer {
 	text, unit := duration(*cpu)
 	a.Detail = text + " " + unit + " of CPU time"
 	if n > 0 {
-		a.Unit = "of " + plural(n, "core")
-		a.Detail = percent(busy, float64(n)) + " % of the machine, " + a.Detail
+		a.Unit = "of " + plural(n, "CPU")
+		a.Detail = share(busy, float64(n)) + " of the machine, " + a.Detail
 	} else {
-		a.Unit = "cores"
+		a.Unit = "CPUs"
 	}
 	return a
 }
 
 func (p *Profile) lengthAnswer(l timeline) answer {
-	a := answer{Question: "How long did it take", Value: "–", Unit: "unknown", Quality: "missing", Detail: "the input has no times"}
+	a := answer{Question: "How long did it take", Value: none, Unit: "unknown", Quality: missing, Detail: "the input has no times"}
 	if s := p.elapsed(l); s > 0 {
 		a.Value, a.Unit = duration(s)
 		a.Quality, a.Detail = "estimate", "from the first sample to the last"
@@ -337,6 +339,9 @@ func (p *Profile) trustAnswer() answer {
 		what = "stacks"
 	}
 	a := answer{"How far to trust this", percent(named, e.total), "% in named functions", grouped(float64(len(e.samples))) + " " + what, "derived"}
+	if e.total == 0 {
+		a.Unit, a.Quality, a.Detail = "unknown", missing, a.Detail+", which weigh nothing"
+	}
 	for _, n := range p.notices {
 		if n.Cause == record.CauseLostSamples {
 			a.Detail += ", some were lost"

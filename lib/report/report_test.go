@@ -209,7 +209,7 @@ func TestNotices(t *testing.T) {
 		{"another clock", cpu("", []string{"a"}) + rss, "1 reading of memory use was taken on another clock"},
 		{"not shown", cpu("", []string{"a"}) + `{"type":"remark","file":"a.c"}` + "\n" + `{"type":"brandnew"}` + "\n", "The input also holds 1 unknown record, 1 remark record."},
 		{"dumps alone", `{"type":"dump","of":"perf.data","seq":0,"text":"x"}` + "\n", "no_samples: the samples are still in the raw output of perf"},
-		{"metas add up", `{"type":"meta","host":{"name":"h","ncpu":4},"target":{"cmd":["a"]}}` + "\n" + `{"type":"meta","host":{"kernel":"6.1"},"target":{"exit_code":3}}` + "\n", "exit 3 · h, 4 cores, Linux 6.1"},
+		{"metas add up", `{"type":"meta","host":{"name":"h","ncpu":4},"target":{"cmd":["a"]}}` + "\n" + `{"type":"meta","host":{"kernel":"6.1"},"target":{"exit_code":3}}` + "\n", "exit 3 · h, 4 CPUs, Linux 6.1"},
 		{"no metrics", cpu("", []string{"a"}), "The input has no metric records."},
 		{"fix", `{"type":"notice","severity":"error","cause":"no_samples","text":"why","fix":"do so"}` + "\n", `no_samples: why`},
 	}

@@ -58,12 +58,12 @@ func TestFiltered(t *testing.T) {
 		part        bool
 		busy        string
 	}{
-		{"all of the run", input("task-clock", "ns"), 8.0, false, "2.00 cores"},
-		{"one event of the run", input("task-clock", "ns", "--event=e"), 8.0, false, "2.00 cores"},
-		{"a thread", input("task-clock", "ns", "--no-inline=true", "--tid=101"), 1.0, true, "2.00 cores"},
-		{"a thread's cycles", input("task-clock", "cycles", "--tid=101"), nil, true, "2.00 cores"},
+		{"all of the run", input("task-clock", "ns"), 8.0, false, "2.00 CPUs"},
+		{"one event of the run", input("task-clock", "ns", "--event=e"), 8.0, false, "2.00 CPUs"},
+		{"a thread", input("task-clock", "ns", "--no-inline=true", "--tid=101"), 1.0, true, "2.00 CPUs"},
+		{"a thread's cycles", input("task-clock", "cycles", "--tid=101"), nil, true, "2.00 CPUs"},
 		{"a thread, nothing counted", input("", "ns", "--tid=101"), 1.0, true, "– unknown"},
-		{"all, nothing counted", input("", "ns"), 1.0, false, "0.25 cores"},
+		{"all, nothing counted", input("", "ns"), 1.0, false, "0.25 CPUs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			page := html(t, read(t, test.input), "")
@@ -75,5 +75,21 @@ func TestFiltered(t *testing.T) {
 				t.Errorf("the page does not say %s", test.busy)
 			}
 		})
+	}
+}
+
+// There is no share of nothing.
+func TestWeightless(t *testing.T) {
+	page := html(t, read(t, stream(record.Stream{Clock: "monotonic"}, func(w *record.Writer, in *record.Interner) {
+		w.Write(&record.Event{ID: 1, Name: "cycles", Kind: record.KindCPU})
+		w.Write(&record.Sample{Event: 1, TID: 1, TimeNS: 1, Stack: call(in, "f"), CPU: record.None, PID: record.None})
+	})), "")
+	if i := strings.Index(page, "0.0 %"); i >= 0 {
+		t.Errorf("a share of nothing: %q", page[max(0, i-60):i+60])
+	}
+	for _, want := range []string{"those in the input weigh nothing", `"– unknown">– `, "<td>Every frame named<td class=\"n\">–"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %s", want)
+		}
 	}
 }

@@ -154,7 +154,7 @@ func (w *writer) metrics(p *Profile, metrics []record.Metric) {
 		}
 		digits, suffix := number(*m.Value, m.Unit)
 		if f, ok := metric.Lookup(m.Name); ok && f.Name == "busy_cores" && p.Run.Meta.Host != nil && p.Run.Meta.Host.NCPU > 0 {
-			suffix = fmt.Sprintf("of %s", plural(int64(p.Run.Meta.Host.NCPU), "core"))
+			suffix = fmt.Sprintf("of %s", plural(int64(p.Run.Meta.Host.NCPU), "CPU"))
 		}
 		t.add(clip(label(m), 36), digits, clip(tool.Printable(suffix), 16), tool.Printable(strings.Join(how, "; ")))
 	}

@@ -271,7 +271,7 @@ test('an event without times beside one with times', async (t) => {
   assert.match(
     await page.locator('#y').innerText(),
     /^cycles\n+cycles a second/,
-    'no cores without a counter',
+    'no CPUs without a counter',
   );
   await page.selectOption('#event', '1');
   await settle(page);

@@ -49,7 +49,7 @@ test('a thread is chosen: label, hotspots, scope line, metrics', async (t) => {
     await page
       .locator('#y')
       .innerText()
-      .then((s) => s.includes('Busy cores')),
+      .then((s) => s.includes('Busy CPUs')),
     true,
   );
 });

@@ -1,7 +1,7 @@
 import { legend, moduleColours } from './colours.js';
 import { $, el, Palette, press } from './dom.js';
 import { Flame } from './flame.js';
-import { axisTime, grouped, percent, weightText } from './format.js';
+import { axisTime, grouped, percentSign, weightText } from './format.js';
 import { Overview } from './overview.js';
 import { RunChart } from './runchart.js';
 import { bucketCount, scaleToMean, smooth } from './scale.js';
@@ -307,13 +307,13 @@ export class App {
     const option = (/** @type {Entry} */ e) => {
       const tid = this.header.threads[e.threads[0]].tid;
       const id = this.state.group === '1' || tid === null ? '' : ` (${tid})`;
-      return el('option', { value: e.value }, `${percent(e.weight, w.weight)} %  ${e.label}${id}`);
+      return el('option', { value: e.value }, `${percentSign(e.weight, w.weight)}  ${e.label}${id}`);
     };
     const all = el('option', { value: '' }, `all threads (${this.header.threads.length})`);
     $('who').replaceChildren(all, ...this.entries.map(option));
   }
 
-  /** Busy cores over the run for the scope's threads. */
+  /** Busy CPUs over the run for the scope's threads. */
   async loadCurve() {
     const h = this.header;
     if (!this.event?.timed || h.spanTicks <= 0) {
@@ -336,7 +336,7 @@ export class App {
       const mean = Math.min(cap, cpu / seconds);
       this.utilisation = {
         values: scaleToMean(shape, mean, cap),
-        title: 'Busy cores',
+        title: 'Busy CPUs',
         note: '≈ estimate',
         cap,
         mean,
@@ -414,12 +414,12 @@ export class App {
       const s = (/** @type {number} */ t) => axisTime((Math.min(t, h.spanTicks) * h.tickNS) / 1e9, span);
       parts.push(
         `${s(range.from)} s to ${s(range.to)} s`,
-        `${percent(Math.min(range.to, h.spanTicks) - range.from, h.spanTicks)} % of the run`,
+        `${percentSign(Math.min(range.to, h.spanTicks) - range.from, h.spanTicks)} of the run`,
       );
     } else {
       parts.push('whole run');
     }
-    if (threads || range) parts.push(`${percent(a.weight, this.event.total)} % of all ${this.event.name}`);
+    if (threads || range) parts.push(`${percentSign(a.weight, this.event.total)} of all ${this.event.name}`);
     const rows =
       h.threads.length === 1 && h.threads[0].tid === null && !this.event.timed ? 'stack' : 'sample';
     parts.push(

@@ -1,5 +1,5 @@
 import { hideTip, Ruler, showTip, surface } from './dom.js';
-import { fit, grouped, percent } from './format.js';
+import { fit, grouped, percentSign } from './format.js';
 import { ancestors, layout } from './layout.js';
 import { heightOf, selfOf } from './tree.js';
 
@@ -296,8 +296,8 @@ export class Flame {
   /** @param {number} w */
   shares(w) {
     const p = /** @type {Picture} */ (this.picture);
-    const all = `${percent(w, p.total[0])} % of all`;
-    return p.zoom === 0 ? all : `${percent(w, p.total[p.zoom])} % of view, ${all}`;
+    const all = `${percentSign(w, p.total[0])} of all`;
+    return p.zoom === 0 ? all : `${percentSign(w, p.total[p.zoom])} of view, ${all}`;
   }
 
   /** @param {number} node @returns {{ name: string, rows: [string, string, string?][], note: string }} */

@@ -11,9 +11,14 @@ export function grouped(n) {
   return n < 0 && s !== '0' ? `−${s}` : s;
 }
 
-/** @param {number} part @param {number} whole */
+/** A share of a whole; there is none of a whole of 0. @param {number} part @param {number} whole */
 export function percent(part, whole) {
-  return whole ? ((100 * part) / whole).toFixed(1) : '0.0';
+  return whole ? ((100 * part) / whole).toFixed(1) : '–';
+}
+
+/** The same with the sign behind it. @param {number} part @param {number} whole */
+export function percentSign(part, whole) {
+  return whole ? `${percent(part, whole)} %` : '–';
 }
 
 /** Digits that a reader compares by. @param {number} v */

@@ -1,5 +1,5 @@
 import { $, el } from './dom.js';
-import { durationColumn, grouped, percent, weightText } from './format.js';
+import { durationColumn, grouped, percent, percentSign, weightText } from './format.js';
 import { fill, filterRows, headings, hotRow, share, sortRows } from './tables.js';
 import { entries } from './threads.js';
 import { matched } from './tree.js';
@@ -98,7 +98,7 @@ export function paintFlame(app, total, name) {
   const m = hit ? matched(tree, total, hit, zoom) : null;
   const found =
     m &&
-    `${percent(m.weight, total[zoom])} % matched in ${grouped(m.frames)} ${m.frames === 1 ? 'frame' : 'frames'}`;
+    `${percentSign(m.weight, total[zoom])} matched in ${grouped(m.frames)} ${m.frames === 1 ? 'frame' : 'frames'}`;
   $('match').textContent = error || found || '';
   /** @type {HTMLButtonElement} */ ($('unzoom')).disabled = zoom === 0;
   $('flame-note').textContent = flameNote(app, total, zoom);
@@ -113,7 +113,7 @@ function flameNote(app, total, zoom) {
   const notes = [`${grouped(drawn)} ${drawn === 1 ? 'frame' : 'frames'} drawn`];
   if (boxes.cut)
     notes.push(`${grouped(boxes.cut)} deeper ${boxes.cut === 1 ? 'row' : 'rows'} folded into the last one`);
-  if (zoom) notes.push(`view is ${percent(total[zoom], total[0])} % of all`);
+  if (zoom) notes.push(`view is ${percentSign(total[zoom], total[0])} of all`);
   return notes.join(' · ');
 }
 

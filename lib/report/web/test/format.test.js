@@ -7,6 +7,7 @@ import {
   fit,
   grouped,
   percent,
+  percentSign,
   scaled,
   shorter,
   significant,
@@ -18,7 +19,9 @@ test('numbers', () => {
   assert.equal(grouped(-1234567), '−1\u202f234\u202f567');
   assert.equal(grouped(999), '999');
   assert.equal(percent(1, 3), '33.3');
-  assert.equal(percent(1, 0), '0.0');
+  assert.equal(percent(1, 0), '–');
+  assert.equal(percentSign(1, 3), '33.3 %');
+  assert.equal(percentSign(0, 0), '–');
   assert.deepEqual([0, 7, 47.94, 1.654, 0.00123, 1234.5].map(significant), [
     '0',
     '7',
