@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vperf/lib/internal/shell"
+	"vperf/internal/shell"
 	"vperf/lib/perf"
 	"vperf/lib/record"
 )

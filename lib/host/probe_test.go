@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"vperf/lib/internal/shell"
+	"vperf/internal/shell"
 	"vperf/lib/perf"
 	"vperf/lib/perf/perftest"
 	"vperf/lib/record"

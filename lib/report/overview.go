@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vperf/lib/internal/shell"
+	"vperf/internal/shell"
 	"vperf/lib/record"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"vperf/lib/internal/shell"
+	"vperf/internal/shell"
 	"vperf/lib/record"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"vperf/lib/internal/shell"
+	"vperf/internal/shell"
 	"vperf/lib/metric"
 	"vperf/lib/record"
 	"vperf/lib/stack"
