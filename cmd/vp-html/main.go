@@ -3,10 +3,12 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"vperf/internal/shell"
 	"vperf/lib/record"
 	"vperf/lib/report"
 	"vperf/lib/tool"
@@ -63,25 +65,38 @@ func run(env *tool.Env) error {
 
 func read(env *tool.Env, profile *report.Profile, in *tool.Input) error {
 	head, err := in.Reader.Peek(4096)
-	var readErr error
 	switch {
-	case len(head) == 0 && err != nil:
-		return nil // an empty part adds nothing; that all of them are is said in the end
-	case bytes.HasPrefix(head, []byte("PERFILE2")):
+	case len(head) == 0 && err == io.EOF:
+		if env.Flags.NArg() > 1 { // that all input is empty is said in the end
+			env.Warn(in.Name, "is empty", "what made it may have failed: look at its messages")
+		}
+		return nil
+	case len(head) == 0:
+	case isPerfData(head):
+		file := ""
+		if in.Path != "" {
+			file = " " + shell.Quote(in.Path)
+		}
 		env.Fail(&tool.Error{
 			Place: in.Name,
 			Text:  "is a perf.data file, not records",
-			Hint:  "vp-fold reads it: vp-fold " + in.Name + " | vp-html -o report.html",
+			Hint:  "vp-fold reads it: vp-fold" + file + " | vp-html -o report.html",
 			Cause: record.CauseBadInput,
 		})
 		return nil
 	case report.LooksFolded(head):
-		readErr = profile.ReadFolded(in.Name, in.Reader, env.Problem)
+		err = profile.ReadFolded(in.Name, in.Reader, env.Problem)
 	default:
-		readErr = profile.Read(env.Reader(in))
+		err = profile.Read(env.Reader(in))
 	}
-	if readErr != nil {
-		env.Fail(&tool.Error{Place: in.Name, Err: readErr})
+	if err != nil {
+		env.Fail(&tool.Error{Place: in.Name, Err: err})
 	}
 	return nil
+}
+
+// isPerfData tells a perf.data file by its magic, that of a machine of the other byte order
+// included.
+func isPerfData(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("PERFILE2")) || bytes.HasPrefix(head, []byte("2ELIFREP"))
 }

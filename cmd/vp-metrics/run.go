@@ -36,8 +36,12 @@ func gather(env *tool.Env, g *summary.Gatherer, pass func(line []byte) error) (d
 	err := env.EachInput(func(in *tool.Input) error {
 		g.BeginInput()
 		head, err := in.Reader.Peek(4096)
-		if len(head) == 0 && err != io.EOF {
+		switch {
+		case len(head) == 0 && err != io.EOF:
 			env.Fail(&tool.Error{Place: in.Name, Err: err})
+			return nil
+		case len(head) == 0 && env.Flags.NArg() > 1: // that all input is empty is said in the end
+			env.Warn(in.Name, "is empty", "what made it may have failed: look at its messages")
 			return nil
 		}
 		if stat.Sniff(head) {
