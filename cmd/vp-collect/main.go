@@ -25,7 +25,7 @@ var command = &tool.Command{
 
 CMD runs as if it had been started directly. It reads vp-collect's standard input. Its standard output goes to standard error while the records go to standard output; with -o it goes to standard output, and --target-stdout sends it elsewhere.
 
-The exit status is CMD's: 128 + N if signal N ended it, 127 if CMD was not found, 126 if it cannot be executed. It is 1 if vp-collect itself failed, which never stops CMD, and 2 for a usage error.
+The exit status is CMD's: 128 + N if signal N ended it, 127 if CMD was not found, 126 if it cannot be executed. It is 1 if CMD succeeded but its profile did not, or if CMD could not be started for a reason of vp-collect's own, such as a missing perf; once CMD runs, nothing that fails here stops it. It is 2 for a usage error.
 
 Ctrl-C reaches CMD, and vp-collect still writes the profile. SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to vp-collect are passed on to CMD.`,
 	Examples: []tool.Example{
@@ -96,10 +96,10 @@ func run(env *tool.Env) error {
 	if outcome.Signal != "" {
 		env.Warn("", "the command "+outcome.String(), "")
 	}
-	if outcome.Status != 0 {
-		return tool.Exit(outcome.Status)
+	if outcome.Status == 0 && outcome.Missing != "" {
+		return tool.Exit(1) // what is missing was said
 	}
-	return nil
+	return tool.Exit(outcome.Status)
 }
 
 // say repeats a notice on stderr. What is missing is said even with --quiet.

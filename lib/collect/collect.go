@@ -49,6 +49,8 @@ type Outcome struct {
 	ExitCode int    // -1 if a signal ended it
 	Signal   string // "SIGSEGV"; empty if it exited
 	Status   int    // as a shell would give it: the exit code, or 128 + signal
+
+	Missing record.Cause // why the profile is not complete; empty if it is
 }
 
 // String completes the sentence "the command ...".

@@ -62,11 +62,13 @@ func (e *emitter) head(startNS int64) {
 		return
 	}
 	p := e.recorder.plan
-	meta.Events = []string{p.event}
+	meta.Events = event.List(p.event)
 	meta.Callgraph = p.callgraph
 	meta.Options = map[string]string{"freq": strconv.Itoa(p.frequency)}
 	e.w.Write(meta)
-	e.w.Write(&record.Event{ID: 1, Name: p.event, Unit: event.UnitOf(p.event), Kind: event.KindOf(p.event)})
+	for i, name := range meta.Events {
+		e.w.Write(&record.Event{ID: record.ID(i + 1), Name: name, Unit: event.UnitOf(name), Kind: event.KindOf(name)})
+	}
 }
 
 // drain writes what has come together: notices and readings.

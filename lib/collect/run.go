@@ -85,7 +85,9 @@ func Run(ctx context.Context, w *record.Writer, o Options) (*Outcome, error) {
 	}
 	r.stopPerf()
 	out.finish(startNS, endNS)
-	return outcomeOf(r.state), w.Flush()
+	outcome := outcomeOf(r.state)
+	outcome.Missing = r.cause
+	return outcome, w.Flush()
 }
 
 // start starts the command, under observation, and returns when it was let go. If it fails

@@ -139,3 +139,18 @@ func FuzzBase(f *testing.F) {
 		KindOf(name)
 	})
 }
+
+func TestList(t *testing.T) {
+	for in, want := range map[string][]string{
+		"":                            nil,
+		"cycles":                      {"cycles"},
+		"cycles:u, page-faults,":      {"cycles:u", "page-faults"},
+		"cpu/event=1,umask=2/u,a":     {"cpu/event=1,umask=2/u", "a"},
+		"cpu/event=1,umask=2":         {"cpu/event=1,umask=2"},
+		"sched:sched_switch,ibs_op//": {"sched:sched_switch", "ibs_op//"},
+	} {
+		if got := List(in); !slices.Equal(got, want) {
+			t.Errorf("List(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -72,6 +72,25 @@ func split(name string) (base, modifiers string) {
 	return name, ""
 }
 
+// List parts what perf takes for -e at its commas: those between slashes part the terms of
+// one event.
+func List(events string) []string {
+	var list []string
+	inside, from := false, 0
+	for i := 0; i <= len(events); i++ {
+		switch {
+		case i == len(events) || events[i] == ',' && !inside:
+			if name := strings.TrimSpace(events[from:i]); name != "" {
+				list = append(list, name)
+			}
+			from = i + 1
+		case events[i] == '/':
+			inside = !inside
+		}
+	}
+	return list
+}
+
 func onlyModifiers(s string) bool {
 	for i := range len(s) {
 		if strings.IndexByte(modifierLetters, s[i]) < 0 {

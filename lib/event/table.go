@@ -54,6 +54,7 @@ var known = []Event{
 	{Name: "system_time", Unit: Nanoseconds, Kind: record.KindCounter, Software: true, Text: "CPU time in the kernel, from rusage"},
 	{Name: "alignment-faults", Unit: Count, Kind: record.KindCounter, Software: true, Text: "unaligned accesses the kernel handled"},
 	{Name: "emulation-faults", Unit: Count, Kind: record.KindCounter, Software: true, Text: "instructions the kernel emulated"},
+	{Name: "offcpu-time", Unit: Nanoseconds, Kind: record.KindSched, Software: true, Text: "time that threads were off the CPU"},
 	{Name: "cgroup-switches", Unit: Count, Kind: record.KindSched, Software: true, Text: "switches to another control group"},
 	{Name: "bpf-output", Unit: Count, Kind: record.KindCounter, Software: true, Text: "records that BPF programs wrote"},
 	{Name: "dummy", Unit: Count, Kind: record.KindCounter, Software: true, Text: "nothing: it carries side-band records"},

@@ -2,6 +2,8 @@ package record
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/goccy/go-json"
 )
@@ -28,6 +30,10 @@ func appendJSON(dst []byte, t Type, v any) ([]byte, error) {
 func parseJSON[T any](line []byte, v *T) error {
 	var fresh T
 	if err := json.Unmarshal(line, &fresh); err != nil {
+		var mismatch *json.UnmarshalTypeError
+		if errors.As(err, &mismatch) { // the library speaks of Go's types
+			return fmt.Errorf("field %q does not take %s", strings.TrimPrefix(mismatch.Field, "."), mismatch.Value)
+		}
 		return errors.New(shorten(err.Error()))
 	}
 	*v = fresh

@@ -76,6 +76,10 @@ func (env *Env) Fail(err error) {
 	env.failed = max(env.failed, status)
 }
 
+// Failed tells whether something was reported with Fail: there is no need to say once more
+// that there is nothing.
+func (env *Env) Failed() bool { return env.failed != 0 }
+
 // TempDir makes a private directory that is removed when the command ends, by a signal
 // too.
 func (env *Env) TempDir() (string, error) {

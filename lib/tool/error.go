@@ -3,6 +3,7 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"vperf/lib/record"
@@ -11,18 +12,21 @@ import (
 // An Error is a failure as the user should see it.
 type Error struct {
 	Place  string       // where: a file, "file:line"; may be empty
-	Text   string       // what: one sentence, lower case, without period; Err's text if empty
+	Text   string       // what: one sentence, lower case, without period
 	Hint   string       // what to do about it; may be empty
 	Cause  record.Cause // for scripts; may be empty
 	Status int          // exit status, 1 if 0
-	Err    error        // what was behind it; may be nil
+	Err    error        // what was behind it; its text follows Text unless it is part of it; may be nil
 }
 
 // Error returns "place: text (cause)".
 func (e *Error) Error() string {
 	text := e.Text
-	if text == "" && e.Err != nil {
-		text = e.Err.Error()
+	if e.Err != nil && !strings.Contains(text, e.Err.Error()) {
+		if text != "" {
+			text += ": "
+		}
+		text += e.Err.Error()
 	}
 	if e.Cause != "" {
 		text += " (" + string(e.Cause) + ")"
@@ -43,8 +47,14 @@ func Usagef(format string, a ...any) error {
 // usageHint stands for the hint to --help, which needs the command's name.
 const usageHint = "\x00usage"
 
-// Exit returns an error that says nothing and ends the process with status.
-func Exit(status int) error { return exitStatus(status) }
+// Exit returns an error that says nothing and ends the process with status; for 0 that is
+// none.
+func Exit(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return exitStatus(status)
+}
 
 type exitStatus int
 

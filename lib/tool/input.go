@@ -80,7 +80,7 @@ func openError(name string, err error) error {
 	e := &Error{Place: name, Err: err}
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		e.Text = path.Err.Error()
+		e.Err = path.Err // the place is named already
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		e.Hint = "its owner can make it readable: chmod a+r " + shell.Quote(name)

@@ -33,6 +33,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -110,7 +111,8 @@ func (c *Command) parse(env *Env, args []string) error {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
-			return Usagef("%v", err)
+			// Go's flag package names all flags with one dash.
+			return Usagef("%s", oneDash.ReplaceAllString(err.Error(), "${1}--$2"))
 		},
 		Action: func(ctx *cli.Context) error { return c.action(env, ctx) },
 	}
@@ -119,6 +121,8 @@ func (c *Command) parse(env *Env, args []string) error {
 	}
 	return app.Run(append([]string{c.Name}, args...))
 }
+
+var oneDash = regexp.MustCompile(`((?:defined|flag|argument): |for flag )-([^-:][^:]+)`)
 
 func (c *Command) action(env *Env, ctx *cli.Context) error {
 	if ctx.Bool("help") {

@@ -125,8 +125,16 @@ func TestFlagsFirst(t *testing.T) {
 }
 
 func TestErrorText(t *testing.T) {
-	err := &Error{Place: "a:1", Err: os.ErrNotExist, Cause: record.CauseBadInput}
-	if got := err.Error(); got != "a:1: file does not exist (bad_input)" {
-		t.Error(got)
+	for _, c := range []struct {
+		err  Error
+		want string
+	}{
+		{Error{Place: "a:1", Err: os.ErrNotExist, Cause: record.CauseBadInput}, "a:1: file does not exist (bad_input)"},
+		{Error{Text: "cannot be read", Err: os.ErrNotExist}, "cannot be read: file does not exist"},
+		{Error{Text: "cannot be read: file does not exist", Err: os.ErrNotExist}, "cannot be read: file does not exist"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
