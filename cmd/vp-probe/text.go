@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"vperf/internal/printable"
 	"vperf/lib/host"
 	"vperf/lib/record"
-	"vperf/lib/tool"
 )
 
 // A mark shows a status to the eye; the word beside it says the same.
@@ -35,7 +35,7 @@ func writeText(out io.Writer, found []record.Capability, color bool) error {
 			if group = c.Group; b.Len() > 0 {
 				b.WriteByte('\n')
 			}
-			b.WriteString(tool.Printable(group) + "\n")
+			b.WriteString(printable.Terminal(group) + "\n")
 		}
 		mark := marks[c.Status].text
 		if color {
@@ -48,12 +48,12 @@ func writeText(out io.Writer, found []record.Capability, color bool) error {
 		if c.Cause != "" {
 			detail += " (" + string(c.Cause) + ")"
 		}
-		fmt.Fprintf(&b, "  %s  %-*s  %s\n", mark, width, c.Name, tool.Printable(detail))
+		fmt.Fprintf(&b, "  %s  %-*s  %s\n", mark, width, c.Name, printable.Terminal(detail))
 		if c.Fix != "" {
-			fmt.Fprintf(&b, "      %-*s  fix: %s\n", width, "", tool.Printable(c.Fix))
+			fmt.Fprintf(&b, "      %-*s  fix: %s\n", width, "", printable.Terminal(c.Fix))
 		}
 	}
-	b.WriteString("\n" + tool.Printable(verdict(found)) + "\n")
+	b.WriteString("\n" + printable.Terminal(verdict(found)) + "\n")
 	_, err := out.Write(b.Bytes())
 	return err
 }

@@ -1,53 +1,20 @@
 package report
 
 import (
-	"fmt"
 	"path"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"vperf/internal/printable"
 )
-
-// visible returns s with what a reader could not see, or what would reorder the text around
-// it, written out: control characters, bidirectional marks, zero-width characters. Invalid
-// UTF-8 becomes U+FFFD.
-func visible(s string) string {
-	clean := true
-	for _, r := range s {
-		if r == utf8.RuneError || hidden(r) {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case !hidden(r):
-			b.WriteRune(r) // RuneError for invalid bytes
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-func hidden(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Cf)
-}
 
 // display is the function's name on the page. One without a symbol is named for its module,
 // as folded stacks name it.
 func (f function) display() string {
 	switch {
 	case f.symbol != "":
-		return visible(f.symbol)
+		return printable.Page(f.symbol)
 	case f.module != "":
-		return "[" + strings.Trim(visible(moduleBase(f.module)), "[]") + "]"
+		return "[" + strings.Trim(printable.Page(moduleBase(f.module)), "[]") + "]"
 	}
 	return "[unknown]"
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"vperf/internal/printable"
 	"vperf/lib/record"
 )
 
@@ -90,34 +91,34 @@ func (p *Profile) scopedMetrics() []metricRow {
 }
 
 func metricRowOf(m record.Metric) metricRow {
-	row := metricRow{Scope: visible(m.Scope), Label: visible(label(m.Name, m.Unit)), Quality: known(m.Quality)}
+	row := metricRow{Scope: printable.Page(m.Scope), Label: printable.Page(label(m.Name, m.Unit)), Quality: known(m.Quality)}
 	if m.Value == nil {
 		row.Quality, row.Value = missing, missingText(m.Missing)
 	} else {
-		row.Value, row.Unit = quantity(*m.Value, visible(m.Unit))
+		row.Value, row.Unit = quantity(*m.Value, printable.Page(m.Unit))
 	}
-	row.Why = visible(m.Formula)
+	row.Why = printable.Page(m.Formula)
 	names := make([]string, 0, len(m.Inputs))
 	for name := range m.Inputs {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		row.Why += fmt.Sprintf("\n%s = %s", visible(name), significant(m.Inputs[name]))
+		row.Why += fmt.Sprintf("\n%s = %s", printable.Page(name), significant(m.Inputs[name]))
 	}
 	row.Why = strings.TrimSpace(row.Why)
 	return row
 }
 
 func counterRow(c record.Counter) metricRow {
-	row := metricRow{Scope: visible(c.Scope), Label: visible(c.Event), Quality: known(c.Quality)}
+	row := metricRow{Scope: printable.Page(c.Scope), Label: printable.Page(c.Event), Quality: known(c.Quality)}
 	if c.Value == nil {
 		row.Quality, row.Value = missing, missingText(c.Missing)
 	} else {
-		row.Value, row.Unit = quantity(*c.Value, visible(c.Unit))
+		row.Value, row.Unit = quantity(*c.Value, printable.Page(c.Unit))
 	}
 	if c.Expression != "" && c.Expression != c.Event {
-		row.Why = "counted as " + visible(c.Expression)
+		row.Why = "counted as " + printable.Page(c.Expression)
 	}
 	if e, r := c.EnabledNS, c.RunningNS; e != nil && r != nil && *e > 0 && *r < *e {
 		row.Why = strings.TrimSpace(row.Why + "\nran " + share(float64(*r), float64(*e)) + " of the time")
@@ -129,7 +130,7 @@ func missingText(c record.Cause) string {
 	if c == "" {
 		return "no value"
 	}
-	words := strings.Split(visible(string(c)), "_")
+	words := strings.Split(printable.Page(string(c)), "_")
 	for i, w := range words {
 		words[i] = cmp.Or(abbreviations[w], w)
 	}
@@ -137,9 +138,9 @@ func missingText(c record.Cause) string {
 }
 
 func findingOf(f record.Finding) finding {
-	g := finding{notice: notice{visible(string(f.Severity)), visible(f.Verdict), visible(f.Advice), visible(f.Next), level(f.Severity)}}
+	g := finding{notice: notice{printable.Page(string(f.Severity)), printable.Page(f.Verdict), printable.Page(f.Advice), printable.Page(f.Next), level(f.Severity)}}
 	for _, e := range f.Evidence {
-		row := metricRow{Label: visible(label(e.Metric, "")), Quality: missing}
+		row := metricRow{Label: printable.Page(label(e.Metric, "")), Quality: missing}
 		if e.Value != nil {
 			row.Value, row.Quality = significant(*e.Value), ""
 		}

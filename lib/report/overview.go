@@ -2,12 +2,12 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"vperf/internal/printable"
 	"vperf/internal/shell"
 	"vperf/lib/record"
 )
@@ -79,7 +79,7 @@ func (p *Profile) view(title string, o ordered, l timeline) view {
 	if len(p.events) > 0 {
 		hot = p.hotspots(o, 0)
 		e := p.events[0]
-		v.TopUnit = visible(e.name)
+		v.TopUnit = printable.Page(e.name)
 		for _, h := range hot[:min(topRows, len(hot))] {
 			v.Top = append(v.Top, topRow{h.Name, moduleBase(h.Module), percent(h.Self, e.total), percent(h.Total, e.total)})
 		}
@@ -91,15 +91,15 @@ func (p *Profile) view(title string, o ordered, l timeline) view {
 		v.Findings = append(v.Findings, findingOf(f))
 	}
 	for _, n := range p.notices {
-		v.Notices = append(v.Notices, notice{visible(string(n.Severity)), visible(n.Text), visible(string(n.Cause)), visible(n.Fix), level(n.Severity)})
+		v.Notices = append(v.Notices, notice{printable.Page(string(n.Severity)), printable.Page(n.Text), printable.Page(string(n.Cause)), printable.Page(n.Fix), level(n.Severity)})
 	}
 	slices.SortStableFunc(v.Notices, func(a, b notice) int { return b.Level - a.Level })
 	for _, c := range p.capabilities {
-		text := visible(c.Name) + ": " + visible(string(c.Status))
+		text := printable.Page(c.Name) + ": " + printable.Page(string(c.Status))
 		if c.Detail != "" {
-			text += ", " + visible(c.Detail)
+			text += ", " + printable.Page(c.Detail)
 		}
-		v.Capabilities = append(v.Capabilities, notice{string(record.Info), text, visible(string(c.Cause)), visible(c.Fix), 1})
+		v.Capabilities = append(v.Capabilities, notice{string(record.Info), text, printable.Page(string(c.Cause)), printable.Page(c.Fix), 1})
 	}
 	v.Also = p.also()
 	return v
@@ -111,7 +111,7 @@ func (p *Profile) command() string {
 	}
 	words := make([]string, len(p.meta.Target.Cmd))
 	for i, w := range p.meta.Target.Cmd {
-		words[i] = visible(shell.Quote(w))
+		words[i] = printable.Page(shell.Quote(w))
 	}
 	return strings.Join(words, " ")
 }
@@ -119,7 +119,7 @@ func (p *Profile) command() string {
 // title is the profiled command's name, or that of the only process, if there is one.
 func (p *Profile) title() string {
 	if t := p.meta.Target; t != nil && len(t.Cmd) > 0 && t.Cmd[0] != "" {
-		return visible(path.Base(t.Cmd[0]))
+		return printable.Page(path.Base(t.Cmd[0]))
 	}
 	name, pid := "", int64(record.None)
 	for _, t := range p.threads {
@@ -133,19 +133,18 @@ func (p *Profile) title() string {
 			name = t.name
 		}
 	}
-	return cmp.Or(visible(name), "profile")
+	return cmp.Or(printable.Page(name), "profile")
 }
 
 // facts are the words at the right of the header.
 func (p *Profile) facts(l timeline) []string {
 	var f []string
-	add := func(format string, a ...any) { f = append(f, visible(fmt.Sprintf(format, a...))) }
 	if s := p.elapsed(l); s > 0 {
 		text, unit := duration(s)
-		add("%s %s", text, unit)
+		f = append(f, text+" "+unit)
 	}
 	if end := p.ending(); end != "" {
-		add("%s", end)
+		f = append(f, end)
 	}
 	if h := p.meta.Host; h != nil {
 		var where []string
@@ -162,14 +161,14 @@ func (p *Profile) facts(l timeline) []string {
 			where = append(where, "Linux "+h.Kernel)
 		}
 		if len(where) > 0 {
-			add("%s", strings.Join(where, ", "))
+			f = append(f, printable.Page(strings.Join(where, ", ")))
 		}
 	}
 	if p.meta.Callgraph != "" {
-		add("call graph %s", p.meta.Callgraph)
+		f = append(f, "call graph "+printable.Page(p.meta.Callgraph))
 	}
 	if p.folded {
-		add("folded stacks")
+		f = append(f, "folded stacks")
 	}
 	return f
 }
@@ -181,7 +180,7 @@ func (p *Profile) ending() string {
 	case t == nil:
 		return ""
 	case t.Signal != "":
-		return "killed by " + visible(t.Signal)
+		return "killed by " + printable.Page(t.Signal)
 	case t.ExitCode != nil:
 		return "exit " + strconv.FormatInt(*t.ExitCode, 10)
 	}
@@ -276,7 +275,7 @@ func (p *Profile) whyNoSamples() string {
 	}
 	for _, n := range p.notices {
 		if n.Cause == record.CauseNoSamples || n.Cause == record.CausePerfRecordFailed || n.Cause == record.CauseTargetExitedEarly {
-			return visible(string(n.Cause)) + ": " + visible(n.Text)
+			return printable.Page(string(n.Cause)) + ": " + printable.Page(n.Text)
 		}
 	}
 	return "the input holds none"

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/klauspost/compress/zlib"
 
+	"vperf/internal/printable"
 	"vperf/lib/record"
 )
 
@@ -203,7 +204,7 @@ func (p *Profile) pack(w io.Writer, o ordered, l timeline) error {
 	h.Events = []eventHeader{}
 	for i, e := range p.events {
 		h.Events = append(h.Events, eventHeader{
-			Name: visible(e.name), Unit: visible(e.unit), Kind: visible(string(e.kind)),
+			Name: printable.Page(e.name), Unit: printable.Page(e.unit), Kind: printable.Page(string(e.kind)),
 			Samples: len(e.samples), Timed: e.timed(), Total: e.total, CPU: p.cpuSeconds(e), Part: e.part,
 		})
 		prefix, n := fmt.Sprintf("event%d", i), len(e.samples)
@@ -238,8 +239,8 @@ func (p *Profile) packFunctions(c *packer, h *header) {
 	index := map[string]uint64{"": 0}
 	for _, m := range modules {
 		index[m] = uint64(len(h.Modules))
-		h.Modules = append(h.Modules, visible(m))
-		h.ShortNames = append(h.ShortNames, visible(moduleBase(m)))
+		h.Modules = append(h.Modules, printable.Page(m))
+		h.ShortNames = append(h.ShortNames, printable.Page(moduleBase(m)))
 	}
 	for _, f := range fns {
 		h.Functions = append(h.Functions, f.display())
@@ -285,7 +286,7 @@ func (p *Profile) threadHeaders() []threadHeader {
 	}
 	list := make([]threadHeader, len(p.threads))
 	for i, t := range p.threads {
-		list[i] = threadHeader{TID: known(t.tid), PID: known(t.pid), Name: visible(t.name)}
+		list[i] = threadHeader{TID: known(t.tid), PID: known(t.pid), Name: printable.Page(t.name)}
 		if t.tid != record.None {
 			list[i].CPU = p.taskClock(fmt.Sprintf("tid:%d", t.tid))
 		}

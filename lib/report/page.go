@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+
+	"vperf/internal/printable"
 )
 
 //go:embed web/page.html web/style.css web/src/*.js
@@ -65,7 +67,7 @@ func (p *Profile) WriteHTML(w io.Writer, title string) error {
 	}
 	p.finish()
 	o, l := p.order(), p.timeline()
-	v := p.view(visible(strings.TrimSpace(title)), o, l)
+	v := p.view(printable.Page(strings.TrimSpace(title)), o, l)
 	v.Policy, v.Style = a.policy, a.style
 	out := bufio.NewWriterSize(w, 256<<10)
 	if err := a.page.Execute(out, v); err != nil {

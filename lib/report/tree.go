@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"vperf/internal/printable"
 	"vperf/lib/record"
 )
 
@@ -201,7 +202,7 @@ func (p *Profile) hotspots(o ordered, event int) []Hotspot {
 	for f := 1; f < len(self); f++ {
 		if incl[f] > 0 {
 			fn := p.tree.functions[f]
-			hot = append(hot, Hotspot{Name: fn.display(), Module: visible(fn.module), Self: self[f], Total: incl[f]})
+			hot = append(hot, Hotspot{Name: fn.display(), Module: printable.Page(fn.module), Self: self[f], Total: incl[f]})
 		}
 	}
 	slices.SortStableFunc(hot, func(a, b Hotspot) int {

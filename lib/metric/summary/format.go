@@ -8,7 +8,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"vperf/lib/tool"
+	"vperf/internal/printable"
 )
 
 // number formats a value for people: digits, and the unit that stands behind them.
@@ -107,7 +107,7 @@ func percent(part, whole float64) string {
 // shorten makes a name fit into width columns: long C++ names differ at both ends, so what
 // goes is in the middle. The result is safe for a terminal.
 func shorten(name string, width int) string {
-	name = tool.Printable(name)
+	name = printable.Terminal(name)
 	if uniseg.StringWidth(name) <= width {
 		return name
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"vperf/lib/tool"
+	"vperf/internal/printable"
 )
 
 // Style says how to write for the reader's terminal.
@@ -52,7 +52,7 @@ func (w *writer) section(name, detail string) {
 	}
 	w.WriteString(w.paint(name, bold))
 	if detail != "" {
-		w.WriteString("  " + w.paint(clip(tool.Printable(detail), w.Width-len(name)-2), dim))
+		w.WriteString("  " + w.paint(clip(printable.Terminal(detail), w.Width-len(name)-2), dim))
 	}
 	w.WriteByte('\n')
 }
@@ -61,7 +61,7 @@ func (w *writer) section(name, detail string) {
 func (w *writer) line(text string) { w.colored(text, "") }
 
 func (w *writer) colored(text, color string) {
-	w.WriteString("  " + w.paint(clip(tool.Printable(text), w.Width-2), color) + "\n")
+	w.WriteString("  " + w.paint(clip(printable.Terminal(text), w.Width-2), color) + "\n")
 }
 
 // wrapped writes a text over as many lines as it takes, those behind the first indented.
@@ -69,7 +69,7 @@ func (w *writer) wrapped(first, text, color string) {
 	indent := strings.Repeat(" ", uniseg.StringWidth(first))
 	line := first
 	empty := true
-	for word := range strings.FieldsSeq(tool.Printable(text)) {
+	for word := range strings.FieldsSeq(printable.Terminal(text)) {
 		if !empty && uniseg.StringWidth(line)+1+uniseg.StringWidth(word) > w.Width {
 			w.WriteString(w.paint(line, color) + "\n")
 			line, empty = indent, true

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"vperf/internal/printable"
 	"vperf/internal/shell"
 	"vperf/lib/metric"
 	"vperf/lib/record"
 	"vperf/lib/stack"
-	"vperf/lib/tool"
 )
 
 // The longest lists.
@@ -29,7 +29,7 @@ func Write(out io.Writer, profiles []*Profile, beside []record.Notice, style Sty
 			if i > 0 {
 				w.WriteByte('\n')
 			}
-			w.WriteString(w.paint("Profile "+tool.Printable(cmp.Or(p.ID, "without an id")), bold) + "\n\n")
+			w.WriteString(w.paint("Profile "+printable.Terminal(cmp.Or(p.ID, "without an id")), bold) + "\n\n")
 			w.sections = 0
 		}
 		w.profile(p)
@@ -57,20 +57,20 @@ func (w *writer) collection(p *Profile, metrics []record.Metric) {
 			for i, word := range target.Cmd {
 				words[i] = shell.Quote(word)
 			}
-			t.add("Command", tool.Printable(strings.Join(words, " ")))
+			t.add("Command", printable.Terminal(strings.Join(words, " ")))
 		}
 		switch {
 		case target.Signal != "":
-			t.add("Ended by", tool.Printable(target.Signal))
+			t.add("Ended by", printable.Terminal(target.Signal))
 		case target.ExitCode != nil:
 			t.add("Exit status", fmt.Sprint(*target.ExitCode))
 		}
 	}
 	if host := p.Run.Meta.Host; host != nil {
-		t.add("Host", tool.Printable(describe(host)))
+		t.add("Host", printable.Terminal(describe(host)))
 	}
 	if p.Run.Meta.PerfVersion != "" {
-		t.add("perf", tool.Printable(p.Run.Meta.PerfVersion))
+		t.add("perf", printable.Terminal(p.Run.Meta.PerfVersion))
 	}
 	s := p.Run.Sampled()
 	if s != nil && s.Name != "" {
@@ -81,14 +81,14 @@ func (w *writer) collection(p *Profile, metrics []record.Metric) {
 		if g := p.Run.Meta.Callgraph; g != "" {
 			text += ", call stacks by " + g
 		}
-		t.add("Sampled", tool.Printable(text))
+		t.add("Sampled", printable.Terminal(text))
 	}
 	switch {
 	case s != nil && s.Count > 0:
 		text := count(s.Count)
 		digits, suffix := number(s.Weight, s.Unit)
 		text += strings.TrimRight(fmt.Sprintf(" (weight %s %s", digits, cmp.Or(suffix, s.Unit)), " ") + ")"
-		t.add("Samples", tool.Printable(text))
+		t.add("Samples", printable.Terminal(text))
 	case p.Raw:
 		t.add("Samples", "raw: put vp-fold in front of vp-metrics to see where time went")
 	case s != nil:
@@ -156,7 +156,7 @@ func (w *writer) metrics(p *Profile, metrics []record.Metric) {
 		if f, ok := metric.Lookup(m.Name); ok && f.Name == "busy_cores" && p.Run.Meta.Host != nil && p.Run.Meta.Host.NCPU > 0 {
 			suffix = fmt.Sprintf("of %s", plural(int64(p.Run.Meta.Host.NCPU), "CPU"))
 		}
-		t.add(clip(label(m), 36), digits, clip(tool.Printable(suffix), 16), tool.Printable(strings.Join(how, "; ")))
+		t.add(clip(label(m), 36), digits, clip(printable.Terminal(suffix), 16), printable.Terminal(strings.Join(how, "; ")))
 	}
 	if len(t.rows)+len(missing) == 0 {
 		return
@@ -173,7 +173,7 @@ func label(m *record.Metric) string {
 	if f, ok := metric.Lookup(m.Name); ok {
 		return f.Label
 	}
-	return tool.Printable(m.Name)
+	return printable.Terminal(m.Name)
 }
 
 // missing shows the metrics without a value, those of one reason together.
@@ -328,7 +328,7 @@ func (w *writer) threads(p *Profile, metrics []record.Metric) {
 	t.add("tid", "samples", "share", "CPU time", "IPC", "name")
 	for _, r := range rows[:min(len(rows), maxThreads)] {
 		scope := fmt.Sprintf("tid:%d", r.TID)
-		t.add(fmt.Sprint(r.TID), count(r.count), percent(r.weight, total), value(cpuTime[scope]), value(ipc[scope]), tool.Printable(cmp.Or(r.Name, "?")))
+		t.add(fmt.Sprint(r.TID), count(r.count), percent(r.weight, total), value(cpuTime[scope]), value(ipc[scope]), printable.Terminal(cmp.Or(r.Name, "?")))
 	}
 	if !counted {
 		t.drop(3, 5)
