@@ -36,7 +36,7 @@ Ctrl-C reaches CMD, and vp-collect still writes the profile. SIGTERM, SIGHUP, SI
 	Flags: []cli.Flag{
 		&cli.IntFlag{Name: "freq", Aliases: []string{"F"}, Value: 199, Usage: "sample `HZ` times per second of CPU time"},
 		&cli.StringFlag{Name: "event", Usage: "sample `EVENT` (the best of: cycles where the machine counts them, cpu-clock)"},
-		tool.ChoiceFlag("callgraph", "take call stacks by `METHOD`: fp, dwarf, lbr, none", "fp", "fp", "dwarf", "lbr", "none"),
+		tool.ChoiceFlag("callgraph, call-graph", "take call stacks by `METHOD`: fp, dwarf, lbr, none", "fp", "fp", "dwarf", "lbr", "none"),
 		&cli.BoolFlag{Name: "no-stat", Usage: "do not count events"},
 		&cli.BoolFlag{Name: "no-rss", Usage: "do not read the resident set size"},
 		&cli.StringFlag{Name: "keep", Usage: "leave perf.data and perf-stat.csv in `DIR`"},

@@ -18,8 +18,11 @@ type NotFound struct {
 	Reason string   // one sentence, without period
 	Usable []string // ELF files elsewhere on this machine that answer, newest first
 
-	install string
+	install string // the command that helps where no other perf is usable
 }
+
+// forgetPERF helps where the environment variable names a file that is no perf.
+const forgetPERF = "unset PERF"
 
 // Error returns the reason.
 func (e *NotFound) Error() string { return e.Reason }
@@ -31,6 +34,9 @@ func (e *NotFound) Hint() string {
 	}
 	if e.install == "" {
 		return "install the perf package of your distribution"
+	}
+	if e.install == forgetPERF {
+		return "perf may be there under its own name: " + e.install
 	}
 	return "install it: " + e.install
 }

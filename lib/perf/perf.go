@@ -74,11 +74,10 @@ func (f finder) find(ctx context.Context) (*Perf, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		missing := &NotFound{Reason: from + " is not an executable file", Usable: f.usable(ctx), install: f.installCommand()}
 		if name == "perf" {
-			missing.Reason = "perf is not in PATH"
+			return nil, &NotFound{Reason: "perf is not in PATH", Usable: f.usable(ctx), install: f.installCommand()}
 		}
-		return nil, missing
+		return nil, &NotFound{Reason: from + " is not an executable file", Usable: f.usable(ctx), install: forgetPERF}
 	}
 
 	p := &Perf{Path: path}

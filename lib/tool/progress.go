@@ -7,6 +7,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"vperf/internal/printable"
 )
 
 // progressAfter is how long work may take before it is worth a progress bar.
@@ -59,7 +61,7 @@ func (p *Progress) Add(n int64) {
 	p.bar = progressbar.NewOptions64(
 		total,
 		progressbar.OptionSetWriter(p.out),
-		progressbar.OptionSetDescription(Printable(p.what)),
+		progressbar.OptionSetDescription(printable.Terminal(p.what)),
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionSetWidth(24),

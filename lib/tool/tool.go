@@ -41,6 +41,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"vperf/internal/printable"
 	"vperf/lib/record"
 )
 
@@ -290,12 +291,12 @@ func (env *Env) Say(place, text, hint string) {
 	var b strings.Builder
 	b.WriteString(env.cmd.Name + ": ")
 	if place != "" {
-		b.WriteString(Printable(place) + ": ")
+		b.WriteString(printable.Terminal(place) + ": ")
 	}
-	b.WriteString(Printable(text) + "\n")
+	b.WriteString(printable.Terminal(text) + "\n")
 	if hint != "" {
 		for line := range strings.SplitSeq(hint, "\n") {
-			fmt.Fprintf(&b, "hint: %s\n", Printable(line))
+			fmt.Fprintf(&b, "hint: %s\n", printable.Terminal(line))
 		}
 	}
 	io.WriteString(env.Stderr, b.String())

@@ -90,21 +90,6 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
 }
 
-func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain text, ünïcode 日本": "plain text, ünïcode 日本",
-		"\x1b[31mred\x1b[0m":     `\x1b[31mred\x1b[0m`,
-		"a\rb\nc\td\x00":         `a\x0db\x0ac\x09d\x00`,
-		"\xff\xfe":               "\ufffd",
-		"abc\u202edef":           `abc\u202edef`,
-		"\u2028":                 `\u2028`,
-	} {
-		if got := Printable(in); got != want {
-			t.Errorf("Printable(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestFlagsFirst(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                        "--",
