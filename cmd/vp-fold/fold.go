@@ -7,6 +7,7 @@ import (
 
 	"vperf/lib/perf/recording"
 	"vperf/lib/record"
+	"vperf/lib/sched"
 	"vperf/lib/stack"
 )
 
@@ -34,6 +35,7 @@ const launcherReason = "launcher "
 
 // totals balance: in = out + what was dropped, by reason.
 type totals struct {
+	of      string // what is counted
 	in, out uint64
 	stacks  int // distinct ones that came out
 	dropped []dropCount
@@ -80,7 +82,7 @@ func (t *totals) add(u *totals) {
 
 // String returns "261900 samples in, 261850 out, 50 dropped (launcher 50)".
 func (t *totals) String() string {
-	text := fmt.Sprintf("%d samples in, %d out", t.in, t.out)
+	text := fmt.Sprintf("%d %s in, %d out", t.in, t.of, t.out)
 	if n := t.allDropped(); n > 0 {
 		var parts []string
 		for _, d := range t.dropped {
@@ -98,6 +100,13 @@ type folder struct {
 	run    profiledRun
 	frames func(dst []record.Frame, stack int) []record.Frame // of the recording, leaf first
 	totals
+	waits totals // of waits, where they come beside the samples
+
+	tracker   *sched.Tracker // nil if nobody wants waits
+	waitSink  waitSink       // nil if waits become samples
+	switches  *sched.Totals  // what became of all threads, at the end
+	seenEvent string         // of the sample that the tracker was told of last
+	isSwitch  bool           // seenEvent is
 
 	began    bool  // the first time was seen
 	origin   int64 // what --from and --to count from
@@ -146,8 +155,15 @@ func (f *folder) fold(src recording.Source) {
 		}
 		return dst
 	}
+	f.follow(src)
 	for !f.sink.failed() && src.Next() {
 		s := src.Sample()
+		if f.tracker != nil {
+			f.observe(s)
+		}
+		if f.opt.offCPU {
+			continue
+		}
 		if reason := f.early(s); reason != "" {
 			f.leaveOut(reason)
 			continue
@@ -157,7 +173,10 @@ func (f *folder) fold(src recording.Source) {
 		}
 		f.add(s, 1)
 	}
-	if cut := src.Tally().N(recording.Cut); cut > 0 {
+	if f.tracker != nil {
+		f.switches = f.tracker.End()
+	}
+	if cut := src.Tally().N(recording.Cut); cut > 0 && !f.opt.offCPU {
 		f.in += cut
 		f.drop("cut off", cut)
 	}
@@ -175,12 +194,27 @@ func (f *folder) add(s *recording.Sample, n uint64) {
 }
 
 func (f *folder) take(s *recording.Sample, n uint64) (dropped string) {
-	o := f.opt
 	if s.Event != f.lastEvent {
-		f.lastEvent, f.wanted = s.Event, o.wantsEvent(s.Event)
+		f.lastEvent, f.wanted = s.Event, f.opt.wantsEvent(s.Event)
 	}
-	if !f.wanted || !wants(o.tids, s.TID) || !wants(o.pids, s.PID) || !wants(o.comms, s.Comm) {
+	if !f.wanted {
 		return "filtered"
+	}
+	m, reason := f.stackOf(s)
+	if reason != "" {
+		return reason
+	}
+	m.n += n
+	f.sink.sample(s, m.id)
+	return ""
+}
+
+// stackOf returns what the stack of a sample became, if its thread and its stack are
+// wanted.
+func (f *folder) stackOf(s *recording.Sample) (m *stackMemo, dropped string) {
+	o := f.opt
+	if !wants(o.tids, s.TID) || !wants(o.pids, s.PID) || !wants(o.comms, s.Comm) {
+		return nil, "filtered"
 	}
 	root := f.sink.root(s)
 	if f.lastID == 0 || root != f.lastRoot {
@@ -194,7 +228,7 @@ func (f *folder) take(s *recording.Sample, n uint64) (dropped string) {
 	for s.Stack >= len(f.stacks) {
 		f.stacks = append(f.stacks, stackMemo{})
 	}
-	m := &f.stacks[s.Stack]
+	m = &f.stacks[s.Stack]
 	if m.state == notSeen || m.state == kept && m.root != f.lastID {
 		key := uint64(f.lastID)<<32 | uint64(s.Stack)
 		id, ok := f.ids[key]
@@ -206,13 +240,11 @@ func (f *folder) take(s *recording.Sample, n uint64) (dropped string) {
 	}
 	switch m.state {
 	case unmatched:
-		return "filtered"
+		return nil, "filtered"
 	case kernelOnly:
-		return "kernel only"
+		return nil, "kernel only"
 	}
-	m.n += n
-	f.sink.sample(s, m.id)
-	return ""
+	return m, ""
 }
 
 // finish sums up what the stacks consist of.
@@ -225,23 +257,15 @@ func (f *folder) finish() {
 // early says why a sample is left out before it is looked at together with others: for
 // its time and its CPU.
 func (f *folder) early(s *recording.Sample) (dropped string) {
-	if f.run.launcher != "" && !f.launched && f.ofTarget(s) {
-		if s.Comm == f.run.launcher {
-			return launcherReason + f.run.launcher
-		}
-		f.launched = true
+	if reason := f.launching(s); reason != "" {
+		return reason
 	}
 	o := f.opt
 	if o.timed() {
 		if s.TimeNS == recording.None {
 			return "without time"
 		}
-		if !f.began {
-			f.began, f.origin = true, s.TimeNS
-			if f.run.start != recording.None {
-				f.origin = f.run.start
-			}
-		}
+		f.beginAt(s.TimeNS)
 		if at := s.TimeNS - f.origin; o.from > 0 && at < o.from || at >= o.to {
 			return "filtered"
 		}
@@ -250,6 +274,28 @@ func (f *folder) early(s *recording.Sample) (dropped string) {
 		return "filtered"
 	}
 	return ""
+}
+
+// launching says why a sample is none of the target: it was taken before that was there.
+func (f *folder) launching(s *recording.Sample) (dropped string) {
+	if f.run.launcher != "" && !f.launched && f.ofTarget(s) {
+		if s.Comm == f.run.launcher {
+			return launcherReason + f.run.launcher
+		}
+		f.launched = true
+	}
+	return ""
+}
+
+// beginAt sets what --from and --to count from: the start of the run, or the first time of
+// the recording where the run is not known.
+func (f *folder) beginAt(first int64) {
+	if !f.began {
+		f.began, f.origin = true, first
+		if f.run.start != recording.None {
+			f.origin = f.run.start
+		}
+	}
 }
 
 func (f *folder) ofTarget(s *recording.Sample) bool {

@@ -2,8 +2,8 @@
 //
 // It reads the text of `perf script`, perf.data files, and record streams that carry such
 // recordings or what an earlier vp-fold made of them; what an input is shows in its first
-// bytes. It writes the records frame, stack, sample, event and thread, or folded text:
-// one line for each distinct stack, which is what flame graph tools read.
+// bytes. It writes the records frame, stack, sample, wait, event and thread, or folded
+// text: one line for each distinct stack, which is what flame graph tools read.
 //
 //	perf script | vp-fold | vp-html > report.html
 //	perf record -g -o - -- ./app | vp-fold --format folded | flamegraph.pl > flame.svg
@@ -13,6 +13,14 @@
 // went, else the first event that counts something else. Events of memory accesses and of
 // the scheduler are taken only if --event names them. Weights of different events are never
 // added up.
+//
+// Where a recording has switches of threads (package vperf/lib/sched says which), it has
+// waits: the intervals in which a thread did not run, with the stack in which it left the
+// CPU. As records they come beside the samples; --off-cpu folds them in place of samples.
+// A wait that --from or --to falls into counts for the part that lies inside.
+//
+//	perf record --switch-events -e sched:sched_switch -g -o - -- ./app |
+//		vp-fold --off-cpu --state sleep,blocked --format folded | flamegraph.pl > off.svg
 package main
 
 import (
@@ -30,6 +38,8 @@ var ownFlags = []cli.Flag{
 	&cli.StringFlag{Name: "pid", Usage: "only these processes: `N,...`"},
 	&cli.StringFlag{Name: "cpu", Usage: "only samples on these CPUs: `N,...`"},
 	&cli.StringFlag{Name: "comm", Usage: "only threads of these names: `NAME,...`"},
+	&cli.BoolFlag{Name: "off-cpu", Usage: "fold waits instead of samples: time off the CPU, in nanoseconds"},
+	&cli.StringFlag{Name: "state", Usage: "only waits of these states: `NAME,...` of sleep, blocked, runnable, stopped, unknown"},
 	&cli.StringFlag{Name: "module", Usage: "only stacks with a frame in a module that matches `REGEXP`"},
 	&cli.StringFlag{Name: "function", Usage: "only stacks with a function that matches `REGEXP`"},
 	&cli.StringFlag{Name: "from", Usage: "only samples from `SECONDS` into the run on"},
@@ -53,6 +63,7 @@ Filters combine: a sample has to pass all that are given. What they and other re
 	Examples: []tool.Example{
 		{Text: "a flame graph from a recording", Command: "perf script | vp-fold --format folded | flamegraph.pl > flame.svg"},
 		{Text: "a report", Command: "vp-collect -- ./app | vp-fold | vp-html > report.html"},
+		{Text: "where threads sleep and block", Command: "perf record --switch-events -e sched:sched_switch -g -o - -- ./app | vp-fold --off-cpu --state sleep,blocked --format folded"},
 		{Text: "what one thread did between 2 s and 3 s", Command: "vp-fold --tid 4711 --from 2 --to 3 --format folded perf.data"},
 	},
 	Flags:   ownFlags,

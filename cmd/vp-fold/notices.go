@@ -68,7 +68,7 @@ func notices(t *totals, tally *recording.Tally, o *options, events []string) []r
 		}
 	}
 	for _, d := range t.dropped {
-		say(record.Info, "", "", "%d samples left out: %s", d.n, d.reason)
+		say(record.Info, "", "", "%d %s left out: %s", d.n, t.of, d.reason)
 	}
 	if len(events) > 1 {
 		say(record.Info, "", "", "the recording holds several events, whose weights are not comparable: %s", strings.Join(events, ", "))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"vperf/lib/event"
+	"vperf/lib/sched"
 	"vperf/lib/stack"
 	"vperf/lib/tool"
 )
@@ -24,7 +26,9 @@ type options struct {
 	comms    []string
 	module   *regexp.Regexp
 	function *regexp.Regexp
-	from, to int64 // nanoseconds into the run; to is the largest number if not given
+	states   []sched.State // of waits
+	offCPU   bool          // waits instead of samples
+	from, to int64         // nanoseconds into the run; to is the largest number if not given
 	root     string
 	shape    stack.Shape
 	naming   stack.Naming
@@ -38,7 +42,21 @@ func newOptions(env *tool.Env) (*options, error) {
 		event:   flags.String("event"),
 		comms:   tool.List(flags.String("comm")),
 		root:    flags.String("root"),
+		offCPU:  flags.Bool("off-cpu"),
 		to:      math.MaxInt64,
+	}
+	if o.offCPU {
+		if o.event != "" {
+			return nil, tool.Usagef("--event and --off-cpu: waits are of no event")
+		}
+		o.event = offCPU
+	}
+	for _, word := range tool.List(flags.String("state")) {
+		i := slices.IndexFunc(waitStates, func(s sched.State) bool { return s.String() == word })
+		if i < 0 {
+			return nil, tool.Usagef("--state: %q is none of %s", word, strings.Trim(fmt.Sprint(waitStates), "[]"))
+		}
+		o.states = append(o.states, waitStates[i])
 	}
 	for _, list := range []struct {
 		name string
@@ -97,10 +115,21 @@ func newOptions(env *tool.Env) (*options, error) {
 	return o, nil
 }
 
+// waitStates are the states that --state knows.
+var waitStates = []sched.State{sched.Sleep, sched.Blocked, sched.Runnable, sched.Stopped, sched.Unknown}
+
+// items says what is folded.
+func (o *options) items() string {
+	if o.offCPU {
+		return "waits"
+	}
+	return "samples"
+}
+
 // filtered reports whether samples can be left out by a flag.
 func (o *options) filtered() bool {
 	return o.event != "" || o.tids != nil || o.pids != nil || o.cpus != nil || o.comms != nil ||
-		o.module != nil || o.function != nil || o.timed()
+		o.module != nil || o.function != nil || o.states != nil || o.timed()
 }
 
 func (o *options) timed() bool { return o.from > 0 || o.to != math.MaxInt64 }

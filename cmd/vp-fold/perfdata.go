@@ -16,6 +16,7 @@ import (
 
 	"vperf/lib/perf"
 	"vperf/lib/perf/script"
+	"vperf/lib/sched"
 	"vperf/lib/tool"
 )
 
@@ -65,12 +66,13 @@ func openPerfData(ctx context.Context, path string, o *options) (*perfScript, er
 	if err != nil {
 		return nil, err
 	}
-	fields, err := outputFields(ctx, p, path)
+	// -f: a recording belongs to whoever made it, and root may read it all the same.
+	args := []string{"script", "-f", "-i", path, "--ns"}
+	output, err := outputArgs(ctx, p, path)
 	if err != nil {
 		return nil, err
 	}
-	// -f: a recording belongs to whoever made it, and root may read it all the same.
-	args := []string{"script", "-f", "-i", path, "--ns", "-F", fields}
+	args = append(args, output...)
 	if o.shape.NoInline {
 		args = append(args, "--no-inline")
 	}
@@ -108,15 +110,15 @@ func (s *perfScript) Close() error {
 	return nil
 }
 
-// outputFields returns what to ask perf script for: it refuses to print fields that the
-// samples of one event do not have.
-func outputFields(ctx context.Context, p *perf.Perf, path string) (string, error) {
+// outputArgs returns what to ask perf script for: it refuses to print fields that the
+// samples of one event do not have. What makes waits is asked for where it is there.
+func outputArgs(ctx context.Context, p *perf.Perf, path string) ([]string, error) {
 	cmd := p.Command(ctx, "evlist", "-f", "-v", "-i", path)
 	var messages tail
 	cmd.Stderr = &messages
 	list, err := cmd.Output()
 	if err != nil {
-		return "", messages.failure("perf evlist", err)
+		return nil, messages.failure("perf evlist", err)
 	}
 	fields := []string{"comm", "tid", "pid", "event", "ip", "sym", "dso", "period"}
 	for _, optional := range []struct{ bit, field string }{{"TIME", "time"}, {"CPU", "cpu"}} {
@@ -124,7 +126,29 @@ func outputFields(ctx context.Context, p *perf.Perf, path string) (string, error
 			fields = append(fields, optional.field)
 		}
 	}
-	return strings.Join(fields, ","), nil
+	var args []string
+	tracepoint, switches := hasSwitches(string(list))
+	if tracepoint {
+		fields = append(fields, "trace")
+	}
+	if switches {
+		args = append(args, "--show-switch-events")
+	}
+	if tracepoint || switches {
+		args = append(args, "--show-task-events")
+	}
+	return append(args, "-F", strings.Join(fields, ",")), nil
+}
+
+// hasSwitches tells whether a recording has sched:sched_switch with its fields, and
+// whether it has switch records, by what perf evlist -v lists.
+func hasSwitches(list string) (tracepoint, switches bool) {
+	for line := range strings.Lines(list) {
+		name, attr, _ := strings.Cut(line, ": ")
+		tracepoint = tracepoint || sched.IsSwitch(name) && strings.Contains(attr, "|RAW")
+		switches = switches || strings.Contains(attr, " context_switch: 1")
+	}
+	return tracepoint, switches
 }
 
 // allHave reports whether a sample type is set for every event that perf evlist -v lists.

@@ -3,15 +3,12 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"vperf/lib/perf/recording"
 	"vperf/lib/record"
-	"vperf/lib/stack"
 	"vperf/lib/tool"
 )
 
@@ -85,14 +82,14 @@ func (a *app) records(in *tool.Input) error {
 			}
 		case record.TypeDump:
 			a.dump(p, r, in.Name)
-		case record.TypeSample:
+		case record.TypeSample, record.TypeWait:
 			p.folded = true
 		}
 		if a.folded == nil {
 			continue
 		}
 		switch t {
-		case record.TypeEvent, record.TypeFrame, record.TypeStack, record.TypeSample, record.TypeThread:
+		case record.TypeEvent, record.TypeFrame, record.TypeStack, record.TypeSample, record.TypeWait, record.TypeThread:
 			s := a.streams[r.Stream()]
 			if s.folded == nil {
 				s.folded = newFoldedStream(a.opt, p)
@@ -252,125 +249,6 @@ func (a *app) foldDump(b *batch, d *dumpFile, run profiledRun) {
 	}
 	defer file.Close()
 	b.read(a.newText(file), run)
-}
-
-// A foldedStream sums up the samples of one stream of an earlier vp-fold. The names of
-// their threads may come last.
-type foldedStream struct {
-	*stack.Stream
-	early  *folder // filters by time and CPU
-	events map[record.ID]string
-	sums   map[sampleKey]*sampleSum
-	order  []sampleKey
-}
-
-type sampleKey struct {
-	event    record.ID
-	tid, pid int64
-	stack    int
-}
-
-type sampleSum struct{ n, weight uint64 }
-
-func newFoldedStream(o *options, p *profile) *foldedStream {
-	s := &foldedStream{
-		Stream: stack.NewStream(), early: newFolder(o, nil, p.run),
-		events: map[record.ID]string{}, sums: map[sampleKey]*sampleSum{},
-	}
-	s.early.run.launcher = "" // its samples were left out then
-	p.streams = append(p.streams, s)
-	return s
-}
-
-// take takes the record that the reader is at.
-func (s *foldedStream) take(r *record.Reader, p *profile) error {
-	switch r.Type() {
-	case record.TypeFrame:
-		var f record.Frame
-		if r.Decode(&f) {
-			return s.AddFrame(&f)
-		}
-	case record.TypeStack:
-		var k record.Stack
-		if r.Decode(&k) {
-			return s.AddStack(&k)
-		}
-	case record.TypeEvent:
-		var e record.Event
-		if r.Decode(&e) {
-			s.events[e.ID] = e.Name
-		}
-	case record.TypeThread:
-		var t record.Thread
-		if r.Decode(&t) {
-			p.threads[t.TID] = t
-		}
-	case record.TypeSample:
-		var x record.Sample
-		if r.Decode(&x) {
-			return s.sample(&x)
-		}
-	}
-	return nil
-}
-
-const undefined = "undefined ids"
-
-func (s *foldedStream) sample(x *record.Sample) error {
-	number, ok := s.Number(x.Stack)
-	if !ok {
-		s.early.leaveOut(undefined)
-		return fmt.Errorf("sample of stack %d, which was not defined", x.Stack)
-	}
-	if _, ok := s.events[x.Event]; !ok {
-		s.early.leaveOut(undefined)
-		return fmt.Errorf("sample of event %d, which was not defined", x.Event)
-	}
-	if reason := s.early.early(&recording.Sample{PID: x.PID, TID: x.TID, CPU: x.CPU, TimeNS: x.TimeNS}); reason != "" {
-		s.early.leaveOut(reason)
-		return nil
-	}
-	key := sampleKey{x.Event, x.TID, x.PID, number}
-	sum, ok := s.sums[key]
-	if !ok {
-		sum = &sampleSum{}
-		s.sums[key] = sum
-		s.order = append(s.order, key)
-	}
-	sum.n++
-	total, carry := bits.Add64(sum.weight, x.Weight, 0)
-	if carry != 0 {
-		total = math.MaxUint64
-	}
-	sum.weight = total
-	return nil
-}
-
-// foldAgain folds the samples of a profile that were folded before.
-func (a *app) foldAgain(p *profile) error {
-	b := a.newBatch(p.name, record.Stream{})
-	for _, s := range p.streams {
-		f := newFolder(a.opt, a.folded, noRun)
-		f.frames = s.Frames
-		f.totals = s.early.totals
-		for _, key := range s.order {
-			sum, thread := s.sums[key], p.threads[key.tid]
-			x := recording.Sample{
-				Event: s.events[key.event], Comm: thread.Name, TID: key.tid, PID: key.pid,
-				CPU: recording.None, TimeNS: recording.None, Weight: sum.weight, Stack: key.stack,
-			}
-			if x.PID == recording.None && thread.PID != nil {
-				x.PID = *thread.PID
-			}
-			if a.opt.samples {
-				x.Weight = sum.n
-			}
-			f.add(&x, sum.n)
-		}
-		f.finish()
-		b.totals.add(&f.totals)
-	}
-	return b.end()
 }
 
 // headerMeta makes a meta record of the header that perf script --header prints.

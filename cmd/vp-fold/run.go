@@ -24,8 +24,9 @@ type app struct {
 	profiles []*profile          // of the record streams of all inputs, in order
 	streams  map[int]*openStream // by record.Reader.Stream
 	total    totals
-	passed   bool // samples went through that were folded before
-	failed   bool // something was reported with Fail
+	waits    uint64 // that came out beside the samples
+	passed   bool   // samples went through that were folded before
+	failed   bool   // something was reported with Fail
 }
 
 func run(env *tool.Env) error {
@@ -33,7 +34,7 @@ func run(env *tool.Env) error {
 	if err != nil {
 		return err
 	}
-	a := &app{env: env, opt: opt, streams: map[int]*openStream{}}
+	a := &app{env: env, opt: opt, total: totals{of: opt.items()}, streams: map[int]*openStream{}}
 	if env.Format == "folded" {
 		a.folded = newFoldedSink(opt)
 	}
@@ -118,13 +119,15 @@ type batch struct {
 	name   string      // of the input, for messages
 	stream *streamSink // for --format ndjson, else nil
 	totals
+	waits  totals
+	sched  []record.Notice // on the waits of each recording
 	tally  recording.Tally
 	cause  record.Cause // why it is not complete
 	failed bool         // and that was reported
 }
 
 func (a *app) newBatch(name string, begin record.Stream) *batch {
-	b := &batch{app: a, name: name}
+	b := &batch{app: a, name: name, totals: totals{of: a.opt.items()}}
 	if a.folded == nil {
 		begin.By = a.env.By()
 		b.stream = newStreamSink(a.env.Records, a.opt, begin)
@@ -165,6 +168,10 @@ func (b *batch) read(src recording.Source, run profiledRun) {
 		}
 	}
 	b.totals.add(&f.totals)
+	b.waits.add(&f.waits)
+	if f.switches != nil {
+		b.sched = append(b.sched, schedNotices(f.switches)...)
+	}
 	b.tally.Merge(src.Tally())
 	if src.Tally().Cut {
 		b.cause = record.CauseTruncatedInput
@@ -208,14 +215,23 @@ func (b *batch) end(before ...record.Notice) error {
 		events = b.stream.eventNames
 	}
 	a.total.add(&b.totals)
-	short := b.out == 0 && b.shortRun()
-	if b.out == 0 && !short {
+	a.waits += b.waits.out
+	empty := b.out == 0 && b.waits.out == 0
+	short := empty && b.shortRun()
+	if empty && !short {
 		if !b.failed {
 			a.fail(b.nothing())
 		}
 		return b.err()
 	}
 	list := notices(&b.totals, &b.tally, a.opt, events)
+	if a.opt.offCPU && len(b.sched) > 0 {
+		a.env.Warn(b.name, b.sched[0].Text, "")
+	}
+	list = append(list, b.sched...)
+	for _, d := range b.waits.dropped {
+		list = append(list, record.Notice{Severity: record.Info, Text: fmt.Sprintf("%d waits left out: %s", d.n, d.reason)})
+	}
 	if short {
 		a.passed = true
 		list = append(list, record.Notice{
@@ -255,6 +271,11 @@ func (b *batch) nothing() error {
 	e := &tool.Error{Place: b.name, Cause: record.CauseNoSamples}
 	isForeign := func(c recording.Count) bool { return c.Reason == recording.Foreign || c.Reason == recording.StrayFrame }
 	switch i := slices.IndexFunc(b.tally.Counts, isForeign); {
+	case b.app.opt.offCPU && b.in > 0:
+		e.Text = "no wait is left: " + b.totals.String()
+	case b.app.opt.offCPU && i < 0:
+		e.Text = "no waits in the input: it holds no switches of threads that belong together"
+		e.Hint = "perf record --switch-events -e sched:sched_switch -g -- COMMAND (text: perf script --show-switch-events --show-task-events)"
 	case b.in > b.tally.N(recording.Cut):
 		e.Text = "no sample is left: " + b.totals.String()
 	case b.in > 0:
@@ -279,14 +300,18 @@ func (a *app) finish() error {
 		if err := a.writeFolded(); err != nil {
 			return err
 		}
-	case a.total.out == 0 && !a.passed && !a.failed:
+	case a.total.out == 0 && a.waits == 0 && !a.passed && !a.failed:
 		return &tool.Error{
 			Text: "the records hold neither a recording nor samples", Cause: record.CauseNoSamples,
 			Hint: "vp-collect -- COMMAND | vp-fold",
 		}
 	}
 	if a.total.in > 0 {
-		a.env.Warn("", fmt.Sprintf("%v, %d distinct stacks", &a.total, a.total.stacks), "")
+		waits := ""
+		if a.waits > 0 {
+			waits = fmt.Sprintf(", %d waits", a.waits)
+		}
+		a.env.Warn("", fmt.Sprintf("%v%s, %d distinct stacks", &a.total, waits, a.total.stacks), "")
 	}
 	return nil
 }

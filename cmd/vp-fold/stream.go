@@ -95,7 +95,7 @@ func (s *streamSink) sample(in *recording.Sample, id record.ID) {
 	}
 	s.write(&record.Sample{Event: s.lastID, TID: in.TID, TimeNS: in.TimeNS, Weight: in.Weight, Stack: id, CPU: in.CPU, PID: in.PID})
 	s.use(id)
-	s.thread(in)
+	s.span(in, in.TimeNS)
 }
 
 // use counts distinct stacks.
@@ -125,15 +125,15 @@ func (s *streamSink) event(in *recording.Sample) record.ID {
 	return id
 }
 
-// thread extends the life that is known of a sample's thread. A thread that changed its
-// name goes by the last one.
-func (s *streamSink) thread(in *recording.Sample) {
+// span extends the life that is known of a sample's thread, to end. A thread that changed
+// its name goes by the last one.
+func (s *streamSink) span(in *recording.Sample, end int64) {
 	if in.TID == recording.None {
 		return
 	}
 	t, ok := s.threads[in.TID]
 	if !ok {
-		t = &threadSpan{pid: recording.None, first: in.TimeNS, last: in.TimeNS}
+		t = &threadSpan{pid: recording.None, first: in.TimeNS, last: end}
 		s.threads[in.TID] = t
 		s.tids = append(s.tids, in.TID)
 	}
@@ -145,7 +145,7 @@ func (s *streamSink) thread(in *recording.Sample) {
 		if t.first == recording.None || in.TimeNS < t.first {
 			t.first = in.TimeNS
 		}
-		t.last = max(t.last, in.TimeNS)
+		t.last = max(t.last, end)
 	}
 }
 

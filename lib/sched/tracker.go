@@ -144,7 +144,7 @@ func (t *Tracker) Sample(s *recording.Sample) {
 	}
 	repeated := prev > 0 && t.leave(prev, s, &x)
 	if next > 0 && next != prev {
-		repeated = t.enter(next, s) || repeated
+		repeated = t.enter(next, s, &x) || repeated
 	}
 	if repeated {
 		t.totals.count(Repeated, s.Place)
@@ -183,11 +183,14 @@ func (t *Tracker) leave(tid int64, s *recording.Sample, x *Switch) (repeated boo
 
 // enter has a thread get the CPU that another left. Of a thread that has no record of its
 // own it cannot be told whether it belongs to what was recorded.
-func (t *Tracker) enter(tid int64, s *recording.Sample) (repeated bool) {
+func (t *Tracker) enter(tid int64, s *recording.Sample, x *Switch) (repeated bool) {
 	if _, ended := t.ended[tid]; ended {
 		return false
 	}
 	h := t.thread(tid)
+	if h.Comm == "" {
+		h.Comm = string(x.NextComm)
+	}
 	switch {
 	case h.phase == unseen || h.phase == guessed:
 		repeated = h.phase == guessed && h.since == s.TimeNS

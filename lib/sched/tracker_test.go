@@ -208,7 +208,7 @@ func TestNamespace(t *testing.T) {
 // TestPairs has threads that return on another CPU, are preempted, end, and are idle.
 func TestPairs(t *testing.T) {
 	w := newWitness(t)
-	w.text("testdata/pairs.txt")
+	w.text("../perf/script/testdata/switch-pairs/input.txt")
 	const want = "100:sleep@10000000000+50000000/1 100:runnable@10060000000+1000000/3 200:sleep@10061000000+100000000/1 100:open-blocked>=100000000 1 late"
 	if got := w.String(); got != want {
 		t.Errorf("have %s\nwant %s", got, want)
@@ -229,7 +229,7 @@ func TestNames(t *testing.T) {
 			NextPID  int64  `json:"next_pid"`
 		}
 	}
-	data, err := os.ReadFile("testdata/names.json")
+	data, err := os.ReadFile("../perf/script/testdata/switch-states/expected.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestNames(t *testing.T) {
 		"preempted": Runnable, "runnable": Runnable, "parked": Stopped, "stopped": Stopped, "traced": Stopped,
 		"dead": Ended, "zombie": Ended, "other": Unknown,
 	}
-	file, err := os.Open("testdata/names.txt")
+	file, err := os.Open("../perf/script/testdata/switch-states/input.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
