@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vperf/internal/words"
 	"vperf/lib/perf"
 	"vperf/lib/record"
 )
@@ -196,12 +197,12 @@ func cpuDetail(h *record.Host) string {
 		}
 		parts = append(parts, name+" ("+strings.TrimSpace(id)+")")
 	}
-	parts = append(parts, plural(h.NCPU, "CPU"))
+	parts = append(parts, words.Count(h.NCPU, "CPU"))
 	if h.Cores > 0 {
-		parts = append(parts, plural(h.Cores, "core"))
+		parts = append(parts, words.Count(h.Cores, "core"))
 	}
 	if h.NUMANodes > 0 {
-		parts = append(parts, plural(h.NUMANodes, "NUMA node"))
+		parts = append(parts, words.Count(h.NUMANodes, "NUMA node"))
 	}
 	if h.LineBytes > 0 {
 		parts = append(parts, fmt.Sprintf("%d-byte lines", h.LineBytes))
@@ -210,13 +211,6 @@ func cpuDetail(h *record.Host) string {
 		parts = append(parts, h.Governor+" governor")
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func (p *prober) probePerf(err error) {

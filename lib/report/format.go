@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"vperf/internal/words"
 )
 
 const thin = "\u202f" // narrow no-break space: between digits, and nowhere else
@@ -11,17 +13,10 @@ const thin = "\u202f" // narrow no-break space: between digits, and nowhere else
 // grouped writes an integer with its digits in threes: 44 052.
 func grouped(n float64) string {
 	s := strconv.FormatFloat(math.Round(math.Abs(n)), 'f', 0, 64)
-	var b strings.Builder
 	if n < 0 && s != "0" {
-		b.WriteString("−")
+		return "−" + words.Group(s, thin)
 	}
-	for i, r := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteString(thin)
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	return words.Group(s, thin)
 }
 
 // scaled writes v with about four significant digits and the prefix that makes it short.
@@ -123,21 +118,21 @@ func share(part, whole float64) string {
 // label turns the name of a metric into words, without the unit that stands behind the
 // value anyway: peak_rss is "Peak RSS", elapsed_s in seconds is "Elapsed".
 func label(name, unit string) string {
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
-	if n := len(words); n > 1 && len(unit) <= 2 && words[n-1] == strings.ToLower(unit) {
-		words = words[:n-1]
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
+	if n := len(parts); n > 1 && len(unit) <= 2 && parts[n-1] == strings.ToLower(unit) {
+		parts = parts[:n-1]
 	}
-	for i, w := range words {
+	for i, w := range parts {
 		switch {
 		case abbreviations[w] != "":
-			words[i] = abbreviations[w]
-		case w == "s" && i > 0 && words[i-1] == "per":
-			words[i] = "second"
+			parts[i] = abbreviations[w]
+		case w == "s" && i > 0 && parts[i-1] == "per":
+			parts[i] = "second"
 		case i == 0 && w[0] >= 'a' && w[0] <= 'z':
-			words[i] = string(w[0]-'a'+'A') + w[1:]
+			parts[i] = string(w[0]-'a'+'A') + w[1:]
 		}
 	}
-	return strings.Join(words, " ")
+	return strings.Join(parts, " ")
 }
 
 var abbreviations = map[string]string{

@@ -1,10 +1,10 @@
 package report
 
 import (
-	"path"
 	"strings"
 
 	"vperf/internal/printable"
+	"vperf/lib/stack"
 )
 
 // display is the function's name on the page. One without a symbol is named for its module,
@@ -14,16 +14,7 @@ func (f function) display() string {
 	case f.symbol != "":
 		return printable.Page(f.symbol)
 	case f.module != "":
-		return "[" + strings.Trim(printable.Page(moduleBase(f.module)), "[]") + "]"
+		return "[" + strings.Trim(printable.Page(stack.ModuleName(f.module)), "[]") + "]"
 	}
 	return "[unknown]"
-}
-
-// moduleBase is the last part of a module's path. The kernel's own names are in brackets.
-func moduleBase(m string) string {
-	m = strings.TrimSuffix(m, " (deleted)")
-	if m == "" || m[0] == '[' {
-		return m
-	}
-	return path.Base(m)
 }

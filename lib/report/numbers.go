@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vperf/internal/printable"
+	"vperf/internal/words"
 	"vperf/lib/record"
 )
 
@@ -130,11 +131,11 @@ func missingText(c record.Cause) string {
 	if c == "" {
 		return "no value"
 	}
-	words := strings.Split(printable.Page(string(c)), "_")
-	for i, w := range words {
-		words[i] = cmp.Or(abbreviations[w], w)
+	parts := strings.Split(printable.Page(string(c)), "_")
+	for i, w := range parts {
+		parts[i] = cmp.Or(abbreviations[w], w)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(parts, " ")
 }
 
 func findingOf(f record.Finding) finding {
@@ -205,7 +206,7 @@ func (p *Profile) also() string {
 			if record.Type(t) == record.Unknown {
 				word = "unknown"
 			}
-			parts = append(parts, plural(n, word+" record"))
+			parts = append(parts, words.Count(n, word+" record"))
 		}
 	}
 	return strings.Join(parts, ", ")

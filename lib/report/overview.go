@@ -9,7 +9,9 @@ import (
 
 	"vperf/internal/printable"
 	"vperf/internal/shell"
+	"vperf/internal/words"
 	"vperf/lib/record"
+	"vperf/lib/stack"
 )
 
 // view is what the template of the page shows: everything that can be read without
@@ -81,7 +83,7 @@ func (p *Profile) view(title string, o ordered, l timeline) view {
 		e := p.events[0]
 		v.TopUnit = printable.Page(e.name)
 		for _, h := range hot[:min(topRows, len(hot))] {
-			v.Top = append(v.Top, topRow{h.Name, moduleBase(h.Module), percent(h.Self, e.total), percent(h.Total, e.total)})
+			v.Top = append(v.Top, topRow{h.Name, stack.ModuleName(h.Module), percent(h.Self, e.total), percent(h.Total, e.total)})
 		}
 		v.Stacks = p.stackRows(o)
 	}
@@ -109,11 +111,11 @@ func (p *Profile) command() string {
 	if p.meta.Target == nil {
 		return ""
 	}
-	words := make([]string, len(p.meta.Target.Cmd))
+	parts := make([]string, len(p.meta.Target.Cmd))
 	for i, w := range p.meta.Target.Cmd {
-		words[i] = printable.Page(shell.Quote(w))
+		parts[i] = printable.Page(shell.Quote(w))
 	}
-	return strings.Join(words, " ")
+	return strings.Join(parts, " ")
 }
 
 // title is the profiled command's name, or that of the only process, if there is one.
@@ -152,7 +154,7 @@ func (p *Profile) facts(l timeline) []string {
 			where = append(where, h.Name)
 		}
 		if h.NCPU > 0 {
-			where = append(where, plural(h.NCPU, "CPU"))
+			where = append(where, words.Count(h.NCPU, "CPU"))
 		}
 		if h.CPU != nil && h.CPU.Name != "" {
 			where = append(where, h.CPU.Name)
@@ -256,7 +258,7 @@ func (p *Profile) answers(hot []Hotspot, l timeline) []answer {
 		total, top := p.events[0].total, hot[0]
 		detail := "in an unknown module"
 		if top.Module != "" {
-			detail = "in " + moduleBase(top.Module)
+			detail = "in " + stack.ModuleName(top.Module)
 		}
 		list = append(list, answer{"Where did the time go", percent(top.Self, total), "% " + top.Name, detail + ", " + share(top.Total, total) + " inclusive", "estimate"})
 	} else {
@@ -302,7 +304,7 @@ func (p *Profile) busyAnswer(l timeline) answer {
 	text, unit := duration(*cpu)
 	a.Detail = text + " " + unit + " of CPU time"
 	if n > 0 {
-		a.Unit = "of " + plural(n, "CPU")
+		a.Unit = "of " + words.Count(n, "CPU")
 		a.Detail = share(busy, float64(n)) + " of the machine, " + a.Detail
 	} else {
 		a.Unit = "CPUs"

@@ -15,6 +15,7 @@ import (
 
 	"vperf/internal/printable"
 	"vperf/lib/record"
+	"vperf/lib/stack"
 )
 
 // packer gathers columns of non-negative integers. The page's data block is the base64 of
@@ -240,7 +241,7 @@ func (p *Profile) packFunctions(c *packer, h *header) {
 	for _, m := range modules {
 		index[m] = uint64(len(h.Modules))
 		h.Modules = append(h.Modules, printable.Page(m))
-		h.ShortNames = append(h.ShortNames, printable.Page(moduleBase(m)))
+		h.ShortNames = append(h.ShortNames, printable.Page(stack.ModuleName(m)))
 	}
 	for _, f := range fns {
 		h.Functions = append(h.Functions, f.display())

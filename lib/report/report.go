@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"slices"
 
+	"vperf/internal/words"
 	"vperf/lib/record"
 )
 
@@ -212,7 +213,7 @@ func (p *Profile) ownNotices() {
 		})
 	}
 	if n := p.undefined; n > 0 {
-		warn(record.CauseBadInput, "%s to frames, stacks or events that the input does not define", plural(n, "reference"))
+		warn(record.CauseBadInput, "%s to frames, stacks or events that the input does not define", words.Count(n, "reference"))
 	}
 	causes := make([]record.Cause, 0, len(p.trouble))
 	for c := range p.trouble {
@@ -223,11 +224,11 @@ func (p *Profile) ownNotices() {
 		n := p.trouble[c]
 		switch c {
 		case record.CauseBadInput:
-			warn(c, "%s of the input could not be read and %s left out", plural(n, "line"), were(n))
+			warn(c, "%s of the input could not be read and %s left out", words.Count(n, "line"), were(n))
 		case record.CauseTruncatedInput:
-			warn(c, "%s without an end record: the input was cut, this page shows what came", plural(n, "stream"))
+			warn(c, "%s without an end record: the input was cut, this page shows what came", words.Count(n, "stream"))
 		default:
-			warn(c, "%s of the input %s not complete", plural(n, "stream"), were(n))
+			warn(c, "%s of the input %s not complete", words.Count(n, "stream"), were(n))
 		}
 	}
 	var foreign int
@@ -237,19 +238,12 @@ func (p *Profile) ownNotices() {
 		}
 	}
 	if foreign > 0 {
-		warn("", "%s of memory use %s taken on another clock than the samples and cannot be placed", plural(foreign, "reading"), were(foreign))
+		warn("", "%s of memory use %s taken on another clock than the samples and cannot be placed", words.Count(foreign, "reading"), were(foreign))
 	}
 }
 
 func (p *Profile) onSampleClock(s *rssSeries) bool {
 	return len(p.events) == 0 || s.clock == p.clock
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func were(n int) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"vperf/internal/printable"
+	"vperf/internal/words"
 )
 
 // number formats a value for people: digits, and the unit that stands behind them.
@@ -69,32 +70,22 @@ func decimals(v float64, n int) string {
 	if math.Abs(v) >= 1e18 {
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
-	text := strconv.FormatFloat(math.Abs(v), 'f', n, 64)
-	whole, fraction, _ := strings.Cut(text, ".")
-	var b strings.Builder
-	if v < 0 {
-		b.WriteByte('-')
-	}
-	for i, c := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'f', n, 64), ".")
+	s := words.Group(whole, ",")
 	if n > 0 {
-		b.WriteString("." + fraction)
+		s += "." + fraction
 	}
-	return b.String()
+	if v < 0 {
+		return "-" + s
+	}
+	return s
 }
 
 func count(n int64) string { return decimals(float64(n), 0) }
 
 // plural returns "1 sample", "2 samples".
 func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return count(n) + " " + noun + "s"
+	return count(n) + " " + words.Noun(n, noun)
 }
 
 func percent(part, whole float64) string {
@@ -143,9 +134,9 @@ func cut(s string, width int, end bool) string {
 }
 
 // clip cuts what does not fit into width columns off the end of a text.
-func clip(text string, width int) string {
-	if uniseg.StringWidth(text) <= width || width < 1 {
-		return text
+func clip(s string, width int) string {
+	if uniseg.StringWidth(s) <= width || width < 1 {
+		return s
 	}
-	return cut(text, width-1, false) + "…"
+	return cut(s, width-1, false) + "…"
 }

@@ -255,7 +255,7 @@ func (w *writer) hotspots(p *Profile) {
 	t.add("self", "inclusive", "function", "module")
 	modules := 0
 	for _, s := range spots[:min(len(spots), maxHotspots)] {
-		modules = max(modules, len(moduleName(s.Module)))
+		modules = max(modules, len(stack.ModuleName(s.Module)))
 	}
 	modules = min(modules, 30)
 	width := w.Width - 3 - 9 - 2 - 9 - 2 - 2 - modules
@@ -265,7 +265,7 @@ func (w *writer) hotspots(p *Profile) {
 			continue
 		}
 		t.add(percent(float64(s.Self), total), percent(float64(s.Total), total),
-			shorten(cmp.Or(s.Symbol, "[unknown]"), max(width, 12)), shorten(moduleName(s.Module), modules))
+			shorten(cmp.Or(s.Symbol, "[unknown]"), max(width, 12)), shorten(stack.ModuleName(s.Module), modules))
 	}
 	t.write(w, true, false)
 	rest := 0.0
@@ -278,11 +278,6 @@ func (w *writer) hotspots(p *Profile) {
 	if none := total - attributed; none > 0 {
 		w.colored(percent(none, total)+" in samples without a call stack", dim)
 	}
-}
-
-// moduleName returns the file name of a module.
-func moduleName(path string) string {
-	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
 func (w *writer) threads(p *Profile, metrics []record.Metric) {
