@@ -315,6 +315,24 @@ test('a page that was cut says so and keeps its overview', async (t) => {
   assert.ok(await page.locator('#overview').isVisible());
 });
 
+test('a worker that breaks is told, and the page goes on without it', async (t) => {
+  const text = small((s) =>
+    s.add('sample', { event: 1, tid: 7, time_ns: 5, weight: 3, stack: s.stack([s.frame('f')]) }),
+  );
+  const init = `const Real = Worker;
+    window.Worker = class extends Real { constructor(url) { super(url); window.last = this; } };`;
+  const page = await open(t, report(text), { init });
+  await page.evaluate(() =>
+    /** @type {any} */ (window).last.onerror(new ErrorEvent('error', { message: 'out of memory' })),
+  );
+  await page.click('#tab-flame');
+  await settle(page);
+  assert.match(await page.locator('#trouble').innerText(), /can no longer be read: Error: out of memory/);
+  await page.click('#tab-overview');
+  await settle(page);
+  assert.ok(await page.locator('#overview').isVisible());
+});
+
 test('no input, no page', () => {
   for (const input of ['', '\n\n', '{"type":"stream","schema":1,"by":"x"}\n']) {
     const file = scratch('none.html', '').replace('none.html', `none${input.length}.html`);

@@ -1,5 +1,5 @@
 import { legend, moduleColours } from './colours.js';
-import { $, el, Palette, press } from './dom.js';
+import { $, el, Palette, press, sayTrouble } from './dom.js';
 import { Flame } from './flame.js';
 import { axisTime, grouped, percentSign, weightText } from './format.js';
 import { Overview } from './overview.js';
@@ -95,7 +95,7 @@ export class App {
     this.wire();
     this.state = this.valid(parseState(location.hash));
     this.written = stateText(this.state);
-    await this.refresh(null);
+    await this.busily(() => this.follow(null));
   }
 
   /** A state that this page can show, whatever the link said. @param {State} s @returns {State} */
@@ -245,12 +245,22 @@ export class App {
     return q;
   }
 
-  /** Follows the state. @param {State | null} before null at the start */
+  /** Follows a change of the state. It never rejects: nobody waits for it. @param {State} before */
   async refresh(before) {
+    try {
+      await this.busily(() => this.follow(before));
+      sayTrouble('');
+    } catch (err) {
+      sayTrouble(`The samples can no longer be read: ${err}. Reloading the page may help.`);
+    }
+  }
+
+  /** @param {() => Promise<void>} work */
+  async busily(work) {
     this.waiting++;
     this.sayBusy();
     try {
-      await this.follow(before);
+      await work();
     } finally {
       this.waiting--;
       this.sayBusy();
@@ -263,7 +273,7 @@ export class App {
     if (this.main.getAttribute('aria-busy') !== busy) this.main.setAttribute('aria-busy', busy);
   }
 
-  /** @param {State | null} before */
+  /** @param {State | null} before null at the start */
   async follow(before) {
     const s = this.state;
     this.applyTheme();

@@ -3,7 +3,8 @@ import { unpack } from './unpack.js';
 
 /**
  * The samples live behind a Client: in a worker where the browser lets a page start one
- * from a blob, else on the main thread.
+ * from a blob, else on the main thread. A worker that breaks later has taken the samples
+ * with it: every request under way and every later one is rejected.
  *
  * @typedef {Folder['shape']} Shape
  * @typedef {import('./fold.js').Question} Question
@@ -48,6 +49,8 @@ export class Client {
   waiting = new Map();
   /** @type {((r: Request) => Promise<any>) | undefined} */
   send;
+  /** @type {Worker | undefined} */
+  worker;
   id = 0;
   busy = false;
   /** @type {{ question: Question, resolve: (a: Answer | null) => void, reject: (e: Error) => void } | null} */
@@ -65,6 +68,7 @@ export class Client {
     } catch {
       // No worker here; what the worker could not do the same code will try below, and
       // report if it fails too.
+      client.worker?.terminate();
       const server = new Server();
       client.send = (r) => server.answer(r);
       return { client, shape: await client.request({ id: 0, open: base64 }) };
@@ -75,17 +79,24 @@ export class Client {
   startWorker(script) {
     const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
     const worker = new Worker(url);
+    this.worker = worker;
     worker.onmessage = ({ data }) => {
       const w = this.waiting.get(data.id);
       this.waiting.delete(data.id);
       if (data.error) w?.reject(new Error(data.error));
       else w?.resolve(data.result);
     };
-    worker.onerror = (e) => {
-      e.preventDefault();
-      for (const w of this.waiting.values()) w.reject(new Error(e.message));
+    const broken = (/** @type {Error} */ err) => {
+      worker.terminate();
+      this.send = () => Promise.reject(err);
+      for (const w of this.waiting.values()) w.reject(err);
       this.waiting.clear();
     };
+    worker.onerror = (e) => {
+      e.preventDefault();
+      broken(new Error(e.message || 'the worker ended'));
+    };
+    worker.onmessageerror = () => broken(new Error('the answer of the worker was lost'));
     this.send = (r) =>
       new Promise((resolve, reject) => {
         this.waiting.set(r.id, { resolve, reject });

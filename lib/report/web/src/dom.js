@@ -5,6 +5,12 @@ export function $(id) {
   return e;
 }
 
+/** Says what went wrong, above the views; '' takes it back. @param {string} text */
+export function sayTrouble(text) {
+  $('trouble').textContent = text;
+  $('trouble').hidden = !text;
+}
+
 /**
  * An element. Strings among its children become text nodes: names never become markup.
  * @param {string} tag @param {Record<string, string>} [attributes] @param {...(Node | string)} children

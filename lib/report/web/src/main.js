@@ -1,6 +1,6 @@
 import { App } from './app.js';
 import { Client, serve } from './client.js';
-import { $ } from './dom.js';
+import { $, sayTrouble } from './dom.js';
 import { parseState } from './state.js';
 
 /** Opens the page. @param {string} script the page's own, from which a worker can be started */
@@ -17,9 +17,9 @@ async function open(script) {
       typeof DecompressionStream === 'undefined'
         ? ' (this browser is too old: it has no DecompressionStream)'
         : '';
-    $('trouble').textContent =
-      `The samples in this page cannot be read${old}: ${err}. The overview below does not need them.`;
-    $('trouble').hidden = false;
+    sayTrouble(
+      `The samples in this page cannot be read${old}: ${err}. The overview below does not need them.`,
+    );
   }
   performance.mark('ready');
   document.documentElement.dataset.ready = '';
