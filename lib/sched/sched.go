@@ -8,8 +8,9 @@
 //     stack, so a wait that is no preemption is of state unknown.
 //   - The tracepoint sched:sched_switch says who left in which state, with its stack, and
 //     who came. In a recording of one process it fires only where a thread of that process
-//     leaves; that one returns is seen only if another of them made room. Such recordings
-//     need switch records too, and those of the whole system (-a) do not.
+//     leaves; that one returns is seen only if another of them made room. In one of the
+//     whole system (-a) it should fire everywhere, but not every kernel lets it fire for
+//     the idle threads. So either needs switch records too.
 //
 // Both are written within one switch, so where both are there they are put together: the
 // state and the stack of the tracepoint, and one wait.
