@@ -12,6 +12,9 @@ import (
 	"vperf/lib/record"
 )
 
+// JIT is the module of functions of which is only known that they were compiled at run time.
+const JIT = "[jit]"
+
 // Naming says how frames are written in folded text.
 type Naming struct {
 	Mark      bool // append _[k] to kernel, _[i] to inlined and _[j] to JIT-compiled functions
@@ -26,8 +29,7 @@ func (n Naming) Name(f *record.Frame) string {
 	if name == "" {
 		name = "unknown"
 		if f.Module != "" {
-			name = strings.TrimSuffix(f.Module, " (deleted)")
-			name = name[strings.LastIndexByte(name, '/')+1:]
+			name = ModuleName(f.Module)
 		}
 		if n.Addresses && f.Address != "" {
 			name += " <" + strings.TrimPrefix(f.Address, "0x") + ">"
@@ -41,7 +43,7 @@ func (n Naming) Name(f *record.Frame) string {
 			name += "_[i]"
 		case f.Kind == record.KindKernel:
 			name += "_[k]"
-		case strings.HasSuffix(f.Module, ".map") && strings.Contains(f.Module, "perf-"),
+		case f.Module == JIT, strings.HasSuffix(f.Module, ".map") && strings.Contains(f.Module, "perf-"),
 			strings.Contains(f.Module, "/jitted-"):
 			name += "_[j]"
 		}
@@ -187,7 +189,7 @@ func (f *foldedWriter) below(from, size int) {
 		s := sibling{rank: f.calls[i].rank, from: i}
 		for ; i < len(f.calls) && f.calls[i].rank == s.rank; i++ {
 			id := f.calls[i].stack
-			s.weight = plus(s.weight, f.weights.At(record.ID(id)))
+			s.weight = Plus(s.weight, f.weights.At(record.ID(id)))
 			s.deeper = s.deeper || f.start[id] < f.start[id+1]
 		}
 		s.to = i

@@ -69,11 +69,22 @@ func (t *Table) Stack(parent, frame record.ID) record.ID {
 // FrameAt returns the frame with an id that the table gave.
 func (t *Table) FrameAt(id record.ID) *record.Frame { return &t.frames[id] }
 
+// Frames returns how many distinct frames there are: their ids are 1 to that.
+func (t *Table) Frames() int { return len(t.frames) - 1 }
+
 // Leaf returns the frame of a stack, and Parent the stack that called it: 0 at the root.
 func (t *Table) Leaf(stack record.ID) *record.Frame { return &t.frames[t.stacks[stack].frame] }
 
 // Parent returns the stack of the caller, 0 at the root.
 func (t *Table) Parent(stack record.ID) record.ID { return t.stacks[stack].parent }
+
+// Path appends the ids of a stack's frames to dst, leaf first.
+func (t *Table) Path(dst []int32, stack record.ID) []int32 {
+	for ; stack != 0; stack = t.stacks[stack].parent {
+		dst = append(dst, int32(t.stacks[stack].frame))
+	}
+	return dst
+}
 
 // Stacks returns how many distinct stacks there are, prefixes included.
 func (t *Table) Stacks() int { return len(t.stacks) - 1 }

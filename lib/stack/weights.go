@@ -18,14 +18,14 @@ func (w *Weights) Add(stack record.ID, weight uint64) {
 	if int(stack) >= len(*w) {
 		*w = append(*w, make([]uint64, int(stack)+1-len(*w))...)
 	}
-	(*w)[stack] = plus((*w)[stack], weight)
+	(*w)[stack] = Plus((*w)[stack], weight)
 }
 
 // Total returns the sum.
 func (w Weights) Total() uint64 {
 	total := uint64(0)
 	for _, x := range w {
-		total = plus(total, x)
+		total = Plus(total, x)
 	}
 	return total
 }
@@ -38,7 +38,8 @@ func (w Weights) At(stack record.ID) uint64 {
 	return 0
 }
 
-func plus(a, b uint64) uint64 {
+// Plus adds weights. A sum past 64 bits stays at the largest number.
+func Plus(a, b uint64) uint64 {
 	sum, carry := bits.Add64(a, b, 0)
 	if carry != 0 {
 		return math.MaxUint64
@@ -80,9 +81,9 @@ func Hotspots(t *Table, w Weights) []Hotspot {
 	// What a stack weighs with everything that it called: callees have the larger ids.
 	total := make([]uint64, len(t.stacks))
 	for id := len(t.stacks) - 1; id > 0; id-- {
-		total[id] = plus(total[id], w.At(record.ID(id)))
+		total[id] = Plus(total[id], w.At(record.ID(id)))
 		p := t.stacks[id].parent
-		total[p] = plus(total[p], total[id])
+		total[p] = Plus(total[p], total[id])
 	}
 
 	// Walk the trie, with its depth on the heap: stacks of 20,000 frames exist. A function
@@ -103,9 +104,9 @@ func Hotspots(t *Table, w Weights) []Hotspot {
 		child := order[top.next]
 		top.next++
 		fn := of[t.stacks[child].frame]
-		spots[fn].Self = plus(spots[fn].Self, w.At(child))
+		spots[fn].Self = Plus(spots[fn].Self, w.At(child))
 		if active[fn] == 0 {
-			spots[fn].Total = plus(spots[fn].Total, total[child])
+			spots[fn].Total = Plus(spots[fn].Total, total[child])
 		}
 		active[fn]++
 		path = append(path, step{child, record.ID(start[child])})

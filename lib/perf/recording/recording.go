@@ -70,6 +70,8 @@ const (
 	Foreign    Reason = "foreign lines"          // messages mixed into the text
 	BadFrame   Reason = "unreadable frames"      // their samples lack them
 	StrayFrame Reason = "frames without samples" // the text does not begin with a sample
+	BadLine    Reason = "unreadable lines"       // of folded stacks
+	BadValue   Reason = "negative values"        // of the difference of two profiles
 	Other      Reason = "other records"          // mmap, comm and the like: read over; switches where nobody asked
 )
 
