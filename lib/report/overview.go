@@ -77,7 +77,7 @@ func (p *Profile) view(title string, o ordered, l timeline) view {
 	for _, e := range p.events {
 		v.HasTimes = v.HasTimes || e.timed() > 0
 	}
-	var hot []Hotspot
+	var hot []hotspot
 	if len(p.events) > 0 {
 		hot = p.hotspots(o, 0)
 		e := p.events[0]
@@ -252,7 +252,7 @@ func (p *Profile) cpuSeconds(e *event) *float64 {
 	return nil
 }
 
-func (p *Profile) answers(hot []Hotspot, l timeline) []answer {
+func (p *Profile) answers(hot []hotspot, l timeline) []answer {
 	var list []answer
 	if len(hot) > 0 {
 		total, top := p.events[0].total, hot[0]

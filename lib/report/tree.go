@@ -155,26 +155,18 @@ func (f function) compare(g function) int {
 	return cmp.Or(cmp.Compare(f.symbol, g.symbol), cmp.Compare(f.module, g.module), cmp.Compare(f.kind, g.kind))
 }
 
-// Hotspot is the weight of one function in one event.
-type Hotspot struct {
+// hotspot is the weight of one function in one event.
+type hotspot struct {
 	Name   string // as the page shows it
 	Module string // whole path; empty where unknown
 	Self   float64
 	Total  float64 // inclusive; a stack in which the function recurs counts once
 }
 
-// Hotspots returns the functions with weight in an event by falling self weight, then
+// hotspots returns the functions with weight in an event by falling self weight, then
 // falling inclusive weight, then name, then module. Events count from 0 in the order of the
 // page.
-func (p *Profile) Hotspots(event int) []Hotspot {
-	if event >= len(p.events) {
-		return nil
-	}
-	o := p.order()
-	return p.hotspots(o, event)
-}
-
-func (p *Profile) hotspots(o ordered, event int) []Hotspot {
+func (p *Profile) hotspots(o ordered, event int) []hotspot {
 	total := make([]float64, len(o.fn))
 	self := make([]float64, len(p.tree.functions))
 	for _, s := range p.events[event].samples {
@@ -198,14 +190,14 @@ func (p *Profile) hotspots(o ordered, event int) []Hotspot {
 		open[f]++
 		path = append(path, uint32(i))
 	}
-	var hot []Hotspot
+	var hot []hotspot
 	for f := 1; f < len(self); f++ {
 		if incl[f] > 0 {
 			fn := p.tree.functions[f]
-			hot = append(hot, Hotspot{Name: fn.display(), Module: printable.Page(fn.module), Self: self[f], Total: incl[f]})
+			hot = append(hot, hotspot{Name: fn.display(), Module: printable.Page(fn.module), Self: self[f], Total: incl[f]})
 		}
 	}
-	slices.SortStableFunc(hot, func(a, b Hotspot) int {
+	slices.SortStableFunc(hot, func(a, b hotspot) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module))
 	})
 	return hot

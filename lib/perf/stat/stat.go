@@ -82,7 +82,6 @@ type Reader struct {
 	fields   [][]byte
 	words    map[string]string // events, units and scopes, each allocated once
 	count    Count
-	metrics  int
 	bad      int
 	told     int // bad lines that were reported one by one
 	forHuman bool
@@ -97,12 +96,6 @@ func NewReader(name string, in io.Reader) *Reader {
 
 // Count returns the count that Next moved to.
 func (r *Reader) Count() Count { return r.count }
-
-// Metrics returns how many lines held only a metric of perf's.
-func (r *Reader) Metrics() int { return r.metrics }
-
-// Bad returns how many lines could not be understood.
-func (r *Reader) Bad() int { return r.bad }
 
 // Err returns the error that ended reading, nil at the end of the input.
 func (r *Reader) Err() error { return r.err }
@@ -132,8 +125,7 @@ func (r *Reader) Next() bool {
 		case isCount:
 			r.interpret()
 			return true
-		case isMetric:
-			r.metrics++
+		case isMetric: // perf's own, of counts that are there
 		case isNothing:
 			r.complain(line)
 		}

@@ -11,8 +11,8 @@ import (
 func totals(t *testing.T, lines ...string) *Totals {
 	t.Helper()
 	counts, r, _ := read(t, "totals", strings.Join(lines, "\n"))
-	if r.Bad() != 0 {
-		t.Fatalf("%d lines not understood", r.Bad())
+	if r.bad != 0 {
+		t.Fatalf("%d lines not understood", r.bad)
 	}
 	var totals Totals
 	for _, c := range counts {
