@@ -52,11 +52,17 @@ func burn(x uint64, depth int) uint64 {
 	return x
 }
 
-// record runs perf record on the test binary.
+// recordBurn samples the CPU time of the test binary.
 func recordBurn(t *testing.T, p *perf.Perf, args ...string) (data string) {
 	t.Helper()
+	return recordEvents(t, p, slices.Concat([]string{"-e", "cpu-clock", "-F", "999"}, args)...)
+}
+
+// recordEvents runs perf record on the test binary.
+func recordEvents(t *testing.T, p *perf.Perf, args ...string) (data string) {
+	t.Helper()
 	data = filepath.Join(t.TempDir(), "perf.data")
-	args = slices.Concat([]string{"record", "-q", "-e", "cpu-clock", "-F", "999", "-o", data}, args, []string{"--", os.Args[0]})
+	args = slices.Concat([]string{"record", "-q", "-o", data}, args, []string{"--", os.Args[0]})
 	cmd := p.Command(context.Background(), args...)
 	cmd.Env = append(cmd.Env, burnEnv+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
