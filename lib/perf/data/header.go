@@ -183,3 +183,6 @@ func (r *Reader) Format(e *Event) *Format {
 	}
 	return r.formats[uint32(e.Config)]
 }
+
+// EventByID returns the event that bears an id, nil where there is none.
+func (r *Reader) EventByID(id uint64) *Event { return r.events.byID[id] }

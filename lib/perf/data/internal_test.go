@@ -3,6 +3,7 @@ package data
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -109,12 +110,22 @@ func TestPayload(t *testing.T) {
 	copy(raw[42:], "a/b\x00zz")
 	fallback := "comm=a comm pid=-2 path=a/b set=ab 01 cookie=31"
 	for _, c := range []struct{ print, want string }{
-		{`"comm=%s pid=%d cookie=0x%Lx", REC->comm, REC->pid, (unsigned long long)REC->cookie`, fallback},
+		{`"comm=%s pid=%d cookie=0x%Lx", REC->comm, REC->pid, (unsigned long long)REC->cookie`, "comm=a comm pid=-2 cookie=0x1f"},
 		{`"comm=%s pid=%03d %% file=%s\n", REC->comm, REC->pid, __get_str(path)`, "comm=a comm pid=-02 % file=a/b\n"},
-		{`"cookie=%#lx %5u", ((unsigned long)(REC->cookie)), REC->cookie`, "cookie=0x1f    31"},
-		{`"state=%s", REC->pid ? "a" : "b"`, fallback},
-		{`"%s", REC->pid`, fallback},
+		{`"cookie=%#lx %5u|%-4d|", ((unsigned long)(REC->cookie)), REC->cookie, 7`, "cookie=0x1f    31|7   |"},
+		{`"%x %lx %u", REC->pid, REC->pid, REC->pid`, "fffffffe fffffffffffffffe 4294967294"},
+		{`"state=%s" "!", REC->pid ? "a" : "b"`, "state=a!"},
+		{`"%d %d %d %d", 1 + 2 * 3 - 4 / 2, (1 | 6) & ~2, 1 << 4 >> 1 == 8 && 3 != 4, !(2 <= 1) || 0`, "5 5 1 1"},
+		{`"%d %d", 5 / 0, 5 % 0`, "0 0"},
+		{`"%s%s", (REC->cookie & (((0x10 | 0x1) << 1) - 1)) ? __print_flags(REC->cookie & 0x1f, "|", { 1, "S" }, { 0x2, "D" }) : "R", REC->cookie & 0x20 ? "+" : ""`, "S|D|0x1c"},
+		{`"%s %s", __print_flags(0, "|", { 1, "S" }), __print_flags(0, "|", { 0, "none" })`, " none"},
+		{`"%s %s", __print_symbolic(REC->cookie, { 31, "thirty-one" }), __print_symbolic(3, { 1, "a" })`, "thirty-one 0x3"},
+		{`"%-8s|%.3s|%c", REC->comm, REC->comm, 65`, "a comm  |a c|A"},
+		{`"%d", REC->nothing`, fallback},
 		{`"%d %d", REC->pid`, fallback},
+		{`"%d", ` + strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200), fallback},
+		{`"%pS", REC->cookie`, fallback},
+		{`"%d", some_function(REC->pid)`, fallback},
 		{`"unterminated %d`, fallback},
 		{`"nothing else"`, "nothing else"},
 		{``, fallback},
