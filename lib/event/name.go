@@ -19,10 +19,11 @@ var aliases = map[string]string{
 }
 
 // Base reduces a name as perf prints it to the one that the table knows it by: without
-// modifiers, without the PMU of a core, without an alias. A tracepoint, an event of
-// another PMU and a raw one keep their names.
+// modifiers, without the terms that configure it, without the PMU of a core, without an
+// alias. A tracepoint, an event of another PMU and a raw one keep their names.
 //
 //	cycles:P, cpu-cycles:u, cpu_core/cycles/P, cpu/cycles/ -> cycles
+//	cycles/period=100000/u                                 -> cycles
 //	cpu/mem-loads,ldlat=30/P                               -> mem-loads
 //	sched:sched_switch, ibs_op//, power/energy-pkg/        -> unchanged
 func Base(name string) string {
@@ -31,6 +32,8 @@ func Base(name string) string {
 		if first, _, _ := strings.Cut(terms, ","); first != "" && !strings.Contains(first, "=") {
 			base = first
 		}
+	} else if _, known := byName[pmu]; ok && (known || aliases[pmu] != "") {
+		base = pmu // no PMU, but an event by its own name
 	}
 	if alias, ok := aliases[base]; ok {
 		return alias
