@@ -13,6 +13,9 @@ import (
 // elfTable makes the table of a file that was mapped.
 func (f *Finder) elfTable(im *image) *Table {
 	t := &Table{}
+	if !f.NoInline && im.closer != nil {
+		t.lines = &lines{finder: f, runtime: im}
+	}
 	symbols := &elfSymbols{runtime: im}
 	err := f.collect(symbols)
 	if len(symbols.list) == 0 && err == nil {

@@ -21,7 +21,10 @@
 // a panic, and memory is bounded by the size of the file.
 package symbol
 
-import "vperf/lib/record"
+import (
+	"vperf/lib/record"
+	"vperf/lib/symbol/dwarf"
+)
 
 // Kind says how a module came into memory, and so where its names are found and what the
 // offsets into it are.
@@ -53,12 +56,7 @@ type Symbol struct {
 
 // Frame is one of the functions that an instruction belongs to: inlined ones, and the one
 // that they were put into. Empty File and Line 0 stand for unknown.
-type Frame struct {
-	Name    string // qualified by namespaces and classes, without parameters
-	File    string
-	Line    int
-	Inlined bool
-}
+type Frame = dwarf.Frame
 
 // Problem says why a table lacks names, or may be wrong.
 type Problem struct {

@@ -5,10 +5,17 @@ type Table struct {
 	index   *index
 	delta   uint64 // what is added to an address before it is looked up
 	problem *Problem
+	lines   *lines // nil where none are looked for
 }
 
-// Problem returns why the table lacks names, or nil.
-func (t *Table) Problem() *Problem { return t.problem }
+// Problem returns why the table lacks names, or nil. Once Frames was called it may also be
+// why it lacks inlined functions.
+func (t *Table) Problem() *Problem {
+	if t.problem != nil || t.lines == nil {
+		return t.problem
+	}
+	return t.lines.problem.Load()
+}
 
 // Symbol returns the symbol at an offset: a file offset (ip - map start + map offset), or
 // an address where the module's [Kind] says so.
@@ -24,5 +31,21 @@ func (t *Table) Symbol(off uint64) (Symbol, bool) {
 }
 
 // Frames returns the functions at an offset, inlined ones first, innermost before outer,
-// and last the one that they were put into. It returns nil where there is no DWARF.
-func (t *Table) Frames(off uint64) []Frame { return nil }
+// and last the one that they were put into, which has the name that Symbol returns if
+// there is one. It returns nil where there is no DWARF for it.
+//
+// The first call for a module looks for its debug information, the first for a unit parses
+// that: callers should ask once per address.
+func (t *Table) Frames(off uint64) []Frame {
+	if t.lines == nil {
+		return nil
+	}
+	frames := t.lines.at(off)
+	if len(frames) == 0 {
+		return nil
+	}
+	if s, ok := t.Symbol(off); ok {
+		frames[len(frames)-1].Name = s.Name
+	}
+	return frames
+}
