@@ -101,11 +101,13 @@ func TestPerf(t *testing.T) {
 		name   string
 		args   []string
 		states bool // the recording has them
+		stacks bool
 		wide   bool
 	}{
 		{name: "switch records", args: []string{"--switch-events", "-e", "cpu-clock/freq=199/"}},
-		{name: "both", args: []string{"--switch-events", "-e", "cpu-clock/freq=199/", "-e", "sched:sched_switch", "-g"}, states: true},
-		{name: "both, of the system", args: []string{"-a", "--switch-events", "-e", "sched:sched_switch", "-g"}, states: true, wide: true},
+		{name: "both", args: []string{"--switch-events", "-e", "cpu-clock/freq=199/", "-e", "sched:sched_switch", "-g"}, states: true, stacks: true},
+		{name: "switch records and the counter", args: []string{"--switch-events", "-e", "cpu-clock/freq=199/", "-e", "context-switches/period=1/", "-g"}, stacks: true},
+		{name: "both, of the system", args: []string{"-a", "--switch-events", "-e", "sched:sched_switch", "-g"}, states: true, stacks: true, wide: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := recordProgram(t, p, c.args...)
@@ -117,14 +119,16 @@ func TestPerf(t *testing.T) {
 			}
 			sleeps := 0
 			for _, w := range r.waits {
-				long := w.DurationNS >= int64(nap) && w.TID == r.tid
-				switch {
-				case c.states && long && w.State == Sleep && w.Stack != 0, !c.states && long && w.State == Unknown:
+				state := Unknown
+				if c.states {
+					state = Sleep
+				}
+				if w.DurationNS >= int64(nap) && w.TID == r.tid && w.State == state && (w.Stack != 0) == c.stacks {
 					sleeps++
 				}
 			}
-			if sleeps < naps || sleeps > naps+5 {
-				t.Errorf("the thread slept %d times for 10 ms, want %d", sleeps, naps)
+			if sleeps < naps-3 { // a signal may cut one short
+				t.Errorf("the thread slept %d times for 10 ms, want %d at least", sleeps, naps-3)
 			}
 			if sum.LostNS > 0 && !c.wide || sum.LostNS > sum.NS()/100 || sum.Open > 0 {
 				t.Errorf("lost %d ns, %d open", sum.LostNS, sum.Open)

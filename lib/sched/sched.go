@@ -13,7 +13,9 @@
 //     the idle threads. So either needs switch records too.
 //
 // Both are written within one switch, so where both are there they are put together: the
-// state and the stack of the tracepoint, and one wait.
+// state and the stack of the tracepoint, and one wait. Samples of the event
+// context-switches (period 1, -g), which need no tracefs, lend their stacks to switch
+// records in the same way.
 //
 // # Balance
 //

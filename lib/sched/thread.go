@@ -71,6 +71,10 @@ func (t *Tracker) out(h *thread, d *departure) (repeated bool) {
 	h.phase, h.since = waiting, d.at
 	h.by, h.both = d.by, false
 	h.wait = Wait{CPU: d.cpu, Comm: h.Comm, State: d.state, Stack: d.stack}
+	if d.stack == 0 && d.at >= h.leavingNS && d.at-h.leavingNS <= sameSwitch {
+		h.wait.Stack = h.leavingStack
+	}
+	h.leavingStack = 0
 	if d.state == Runnable {
 		h.Preempted++
 	} else {

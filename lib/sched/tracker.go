@@ -9,11 +9,17 @@ import (
 	"vperf/lib/perf/recording"
 )
 
-// Tracepoint is the event whose samples are switches.
-const Tracepoint = "sched:sched_switch"
+// The events whose samples tell of switches.
+const (
+	Tracepoint = "sched:sched_switch"
+	Counter    = "context-switches"
+)
 
-// IsSwitch reports whether an event's samples are switches, whatever its modifiers.
-func IsSwitch(name string) bool { return event.Base(name) == Tracepoint }
+// IsSwitch reports whether an event is one of them, whatever its modifiers.
+func IsSwitch(name string) bool {
+	base := event.Base(name)
+	return base == Tracepoint || base == Counter
+}
 
 // A Tracker follows threads through a recording. Hand it what the recording holds in the
 // order of the times, then call End.
@@ -27,6 +33,9 @@ type Tracker struct {
 	ended   map[int64]struct{}
 	local   map[int64]int64 // threads of another pid namespace, see Sample
 	totals  Totals
+
+	lastEvent string // of a sample
+	isCounter bool   // lastEvent is
 }
 
 // NewTracker returns a Tracker that has seen nothing.
@@ -65,6 +74,10 @@ type thread struct {
 	by      source
 	both    bool
 	otherNS int64 // when the other did
+
+	// Where the thread is about to leave its CPU, by a sample of Counter; 0 if there is none.
+	leavingStack int
+	leavingNS    int64
 }
 
 // sameSwitch is how far apart the two records of one switch may be. They are written with
@@ -121,6 +134,7 @@ func (t *Tracker) Seen(at int64) {
 
 // Sample takes a sample of an event for which [IsSwitch].
 //
+// One of the counter tells no more than the stack of the switch record that follows.
 // The tracepoint numbers threads as the first pid namespace does, everything else in a
 // recording as that of perf. The thread that leaves has both numbers, which tells those
 // who come later.
@@ -130,6 +144,16 @@ func (t *Tracker) Sample(s *recording.Sample) {
 		return
 	}
 	t.Seen(s.TimeNS)
+	if s.Event != t.lastEvent {
+		t.lastEvent, t.isCounter = s.Event, event.Base(s.Event) == Counter
+	}
+	if t.isCounter {
+		if _, ended := t.ended[s.TID]; !ended && s.TID > 0 {
+			h := t.thread(s.TID)
+			h.leavingStack, h.leavingNS = s.Stack, s.TimeNS
+		}
+		return
+	}
 	x, ok := ParseSwitch(s.Payload)
 	if !ok {
 		t.totals.count(Unread, s.Place)

@@ -80,9 +80,9 @@ func (w *witness) text(name string) {
 
 // say feeds a recording in a short form: one record a word,
 //
-//	fork:TID@T exec:TID@T exit:TID@T in:TID@T out:TID@T preempt:TID@T PREV-STATE-NEXT@T
+//	fork:TID@T exec:TID@T exit:TID@T in:TID@T out:TID@T preempt:TID@T PREV-STATE-NEXT@T cs:TID@T
 //
-// the last being a tracepoint whose stack has the number T.
+// the last two being samples of the tracepoint and the counter whose stack has the number T.
 func (w *witness) say(text string) {
 	w.t.Helper()
 	kinds := map[string]recording.TaskKind{
@@ -91,6 +91,13 @@ func (w *witness) say(text string) {
 	}
 	for word := range strings.FieldsSeq(text) {
 		what, rest, ok := strings.Cut(word, ":")
+		if what == "cs" {
+			s := recording.Sample{Event: "context-switches/period=1/", PID: recording.None, CPU: 0}
+			fmt.Sscanf(rest, "%d@%d", &s.TID, &s.TimeNS)
+			s.Stack = int(s.TimeNS)
+			w.Sample(&s)
+			continue
+		}
 		if ok {
 			e := recording.TaskEvent{Kind: kinds[what], PID: recording.None, CPU: recording.None}
 			fmt.Sscanf(rest, "%d@%d", &e.TID, &e.TimeNS)
@@ -165,6 +172,8 @@ func TestTracker(t *testing.T) {
 		{"successors that are not recorded", "5-S-9@10 in:5@50 5-S-9@60 in:5@70 5-S-9@80 in:5@90", "5:sleep@10+40/10 5:sleep@60+10/60 5:sleep@80+10/80"},
 		{"a successor that only exits", "5-S-9@10 exit:9@30", "5:open-sleep>=20 1 late"},
 		{"returns of one process are not seen", "exec:5@1 5-S-0@10 5-S-0@50 5-D-0@90 exit:5@95", "3 departures that no return follows; lost 85"},
+		{"stacks of the counter", "exec:5@10 cs:5@20 out:5@21 in:5@30 preempt:5@40 in:5@50 cs:5@60 5-S-0@61 out:5@62 in:5@70 cs:5@80 out:5@20000080 in:5@20000090 exit:5@20000100 cs:5@20000101", "5:unknown@21+9/20 5:runnable@40+10 5:sleep@61+9/61 5:unknown@20000080+10"},
+		{"the counter alone", "cs:5@10 cs:6@20 cs:5@30", ""},
 		{"no state", "5--0@10", "5:open-unknown>=0"},
 	} {
 		w := newWitness(t)
@@ -280,6 +289,9 @@ func FuzzTracker(f *testing.F) {
 			}
 			states := []string{"S", "D", "R", "R+", "T", "X", "?", "Z"}
 			s := recording.Sample{TID: int64(data[1]&7) - 1, TimeNS: at, Payload: fmt.Appendf(nil, "a:%d [1] %s ==> b:%d [1]", data[1]>>3&7, states[data[2]&7], data[2]>>3&7)}
+			if data[0]&7 == 6 {
+				s.Event, s.Stack = Counter, 1
+			}
 			w.Sample(&s)
 		}
 		w.end()
