@@ -145,24 +145,21 @@ func TestInterrupt(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			cmd := exec.Command(filepath.Join(bin, "vperf"), "run", "-o", "cut", "--", "sh", "-c", "echo started; exec sleep 60")
+			cmd := exec.Command(filepath.Join(bin, "vperf"), "run", "-o", "cut", "--", "sh", "-c", "exec sleep 60.0625")
 			cmd.Dir = dir
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			watchdog := time.AfterFunc(30*time.Second, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 			defer watchdog.Stop()
-			if _, err := io.ReadFull(stdout, make([]byte, len("started\n"))); err != nil {
-				t.Fatalf("the target did not start: %v\n%s", err, &stderr)
+			for begin := time.Now(); !alive(t, "sleep\x0060.0625\x00"); time.Sleep(5 * time.Millisecond) {
+				if time.Since(begin) > 20*time.Second {
+					t.Fatalf("the target did not start\n%s", &stderr)
+				}
 			}
-			time.Sleep(200 * time.Millisecond) // from echo to sleep
 			to := cmd.Process.Pid
 			if test.group {
 				to = -to
@@ -186,4 +183,19 @@ func TestInterrupt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// alive reports whether there is a process of just this command line.
+func alive(t *testing.T, line string) bool {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if got, err := os.ReadFile(file); err == nil && string(got) == line {
+			return true
+		}
+	}
+	return false
 }

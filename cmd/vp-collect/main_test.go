@@ -189,6 +189,19 @@ func await(t *testing.T, path string) string {
 	return ""
 }
 
+// awaitAlive waits until n processes have a word in their command line.
+func awaitAlive(t *testing.T, word string, n int) {
+	t.Helper()
+	var found []string
+	for range 2000 {
+		if found = alive(t, word); len(found) == n {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("processes with %q: %q, want %d", word, found, n)
+}
+
 // alive lists the processes whose command line has a word, like a temporary directory.
 func alive(t *testing.T, word string) (found []string) {
 	t.Helper()

@@ -185,14 +185,13 @@ func startGroup(t *testing.T, args ...string) *collecting {
 // Ctrl-C ends the target, and there is a profile; a second one does no harm.
 func TestCtrlC(t *testing.T) {
 	perftest.NeedPerf(t)
-	ready := filepath.Join(t.TempDir(), "ready")
-	c := startGroup(t, "--", "sh", "-c", "echo 1 > "+ready+"; exec sleep 20")
-	await(t, ready)
-	time.Sleep(50 * time.Millisecond)
+	const target = "sleep\x0020.0625"
+	c := startGroup(t, "--", "sh", "-c", "exec sleep 20.0625") // with a blank: not yet the target
+	awaitAlive(t, target, 1)
 	for range 2 {
 		syscall.Kill(-c.Process.Pid, syscall.SIGINT)
 	}
-	time.Sleep(20 * time.Millisecond)
+	awaitAlive(t, target, 0)
 	syscall.Kill(-c.Process.Pid, syscall.SIGINT)
 	if status := c.finish(); status != 130 {
 		t.Errorf("exit status %d", status)
@@ -206,12 +205,9 @@ func TestCtrlC(t *testing.T) {
 // Ctrl-C before the target is there: no profile, and the status that the target would have.
 func TestCtrlCEarly(t *testing.T) {
 	perftest.NeedPerf(t)
-	standIn(t, `--version) echo "perf version 6.1.0"; exit ;; record) sleep 10 ;; *) exec "$REAL" "$@" ;;`)
+	standIn(t, `--version) echo "perf version 6.1.0"; exit ;; record) sleep 10.0625 ;; *) exec "$REAL" "$@" ;;`)
 	c := startGroup(t, "--", "target", "exit", "0")
-	for len(alive(t, c.tmp)) == 0 { // perf's argument list
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(100 * time.Millisecond)
+	awaitAlive(t, "sleep\x0010.0625", 1)
 	syscall.Kill(-c.Process.Pid, syscall.SIGINT)
 	if status := c.finish(); status != 130 || c.stdout.Len() > 0 {
 		t.Errorf("exit status %d, output %q", status, c.stdout.String())
@@ -236,17 +232,15 @@ func TestKilled(t *testing.T) {
 	}
 	c.Process.Kill()
 	c.Process.Wait() // not c.Wait: the target holds stderr
+	awaitAlive(t, c.tmp, 0)
 	for range 400 {
-		if left, _ := os.ReadDir(c.tmp); len(left) == 0 && len(alive(t, c.tmp)) == 0 {
+		if left, _ := os.ReadDir(c.tmp); len(left) == 0 {
 			break
 		}
 		time.Sleep(25 * time.Millisecond)
 	}
 	if left, _ := os.ReadDir(c.tmp); len(left) > 0 {
 		t.Errorf("left in TMPDIR: %v", left)
-	}
-	if left := alive(t, c.tmp); len(left) > 0 {
-		t.Errorf("left alive: %v", left)
 	}
 	if err := syscall.Kill(pid, 0); err != nil {
 		t.Errorf("the target: %v", err)
@@ -258,11 +252,17 @@ func TestKilled(t *testing.T) {
 func TestPerfIsIdle(t *testing.T) {
 	perftest.NeedPerf(t)
 	ready := filepath.Join(t.TempDir(), "ready")
-	c := start(t, "--", "target", "signals", ready, "900")
-	await(t, ready)
-	time.Sleep(100 * time.Millisecond)
+	c := start(t, "--", "target", "signals", ready, "20000")
+	pid, err := strconv.Atoi(await(t, ready))
+	if err != nil {
+		t.Fatal(err)
+	}
 	used := func() (ticks int) {
-		for _, path := range alive(t, c.tmp) {
+		perfs := alive(t, c.tmp)
+		if len(perfs) != 2 {
+			t.Fatalf("perf record and perf stat: %q", perfs)
+		}
+		for _, path := range perfs {
 			pid, _, _ := strings.Cut(strings.TrimPrefix(path, "/proc/"), "/")
 			stat, err := os.ReadFile("/proc/" + pid + "/stat")
 			if err != nil {
@@ -278,10 +278,13 @@ func TestPerfIsIdle(t *testing.T) {
 	}
 	before := used()
 	time.Sleep(500 * time.Millisecond)
-	if ticks := used() - before; before == 0 || ticks > 10 {
+	if ticks := used() - before; ticks > 10 {
 		t.Errorf("perf used %d0 ms of 500 ms", ticks)
 	}
-	c.finish()
+	syscall.Kill(pid, syscall.SIGKILL)
+	if status := c.finish(); status != 137 {
+		t.Errorf("exit status %d", status)
+	}
 }
 
 // What was recorded until vp-collect was killed can be read, if it was to be kept.
@@ -293,12 +296,7 @@ func TestKilledKeeping(t *testing.T) {
 	await(t, ready)
 	c.Process.Kill()
 	c.Process.Wait()
-	for range 400 {
-		if len(alive(t, "-o\x00"+dir)) == 0 {
-			break
-		}
-		time.Sleep(25 * time.Millisecond)
-	}
+	awaitAlive(t, "-o\x00"+dir, 0)
 	out, err := p.Command(t.Context(), "script", "-i", filepath.Join(dir, "perf.data"), "-F", "comm").CombinedOutput()
 	if err != nil || strings.Count(string(out), "target") < 100 {
 		t.Errorf("%v, samples of the target: %d", err, strings.Count(string(out), "target"))
