@@ -21,14 +21,26 @@ func FuzzReader(f *testing.F) {
 		}
 	}
 	f.Add([]byte("a 1 1.5: 1 c: \n\t0 f->g (/tmp/perf-1.map)\n  x.c:1\n\n"), true)
+	f.Add([]byte("a 1 0.1: PERF_RECORD_FORK(1:2):(1:1)\na 2 0.2: c: \na 2 0.2: PERF_RECORD_SWITCH OUT preempt\na 2 0.3: PERF_RECORD_COMM exec: a:b:1/2\n"), false)
 	f.Add([]byte("a 1 0.0: PERF_RECORD_LOST lost 1\n\t0\n a 1 1.1: x: 0123456789abcdef y (z)\n"), true)
 	f.Fuzz(func(t *testing.T, text []byte, addresses bool) {
 		r := NewReader(iotest.HalfReader(strings.NewReader(string(text))))
 		r.Addresses = addresses
+		place := int64(0)
+		r.OnTask(func(e *recording.TaskEvent) {
+			if e.Place < place || e.TID < 0 || e.TimeNS < 0 || e.Kind > recording.TaskExit || !utf8.ValidString(e.Comm) {
+				t.Fatalf("%+v after line %d", e, place)
+			}
+			place = e.Place
+		})
 		n := uint64(0)
 		for r.Next() {
 			n++
 			s := r.Sample()
+			if s.Place < place {
+				t.Fatalf("sample of line %d after a record of line %d", s.Place, place)
+			}
+			place = s.Place
 			if s.Stack == 0 {
 				continue
 			}
