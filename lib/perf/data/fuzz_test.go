@@ -23,7 +23,6 @@ func FuzzReader(f *testing.F) {
 		w.Record(data.RecordComm, 0, uint32(1), uint32(1), "c", uint32(7), uint32(8), uint64(9), uint64(1))
 		w.Record(data.RecordMmap2, data.MiscMmapBuildID, uint32(7), uint32(8), uint64(0x1000), uint64(0x2000), uint64(0), make([]byte, 24), uint32(1), uint32(2), "/bin/c", uint64(1))
 		w.Record(finish, 0)
-		w.Record(81, 0, []byte("\x28\xb5\x2f\xfd\x00\x58\x41\x00\x00\x09\x00\x00\x00\x00\x00\x08\x00"))
 		f.Add(w.File())
 		f.Add(w.Pipe())
 	}

@@ -22,7 +22,7 @@ type inflater struct {
 
 const (
 	inflateSize = 128 << 10 // a block of zstd holds no more
-	maxWindow   = 64 << 20  // what the decoder may have to remember; perf needs 8 MiB at most
+	maxWindow   = 128 << 20 // what the decoder may have to remember: 8 MiB up to level 19, this for 22
 )
 
 func newInflater() *inflater {
