@@ -7,14 +7,22 @@ import (
 	demangler "github.com/ianlancetaylor/demangle"
 )
 
+// nameBits bounds names to 2^18 bytes: a few hundred bytes of back references can stand for
+// any length.
+const nameBits = 18
+
 // demangle spells a name of C++, Rust or OCaml as perf prints it: without parameters, clone
 // suffixes and hashes. Names that are not mangled, and those that are so badly, stay.
 func demangle(name string) string {
 	switch {
 	case strings.HasPrefix(name, "_Z"), strings.HasPrefix(name, "_R"), strings.HasPrefix(name, "_GLOBAL_"):
-		return demangler.Filter(name, demangler.NoParams)
+		if s := demangler.Filter(name, demangler.NoParams, demangler.MaxLength(nameBits)); s != "" {
+			return s
+		}
 	case len(name) > 4 && strings.HasPrefix(name, "caml") && 'A' <= name[4] && name[4] <= 'Z':
-		return demangleOCaml(name)
+		if s := demangleOCaml(name); s != "" {
+			return s
+		}
 	}
 	return name
 }
