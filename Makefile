@@ -49,8 +49,10 @@ check: ## fast checks: vet, and the tests that record nothing
 	$(GO) vet ./...
 	$(GO) test $(GOTESTFLAGS) $(call packages,0)
 
-# Tests that record run one after another: at the same time they would share the counters and the processors.
+# Tests that record run one after another: at the same time they would share the counters and the processors. What scripts/setup
+# installs has to be there: without it a test fails that elsewhere is skipped.
 .PHONY: test
+test: export VPERF_TEST := full
 test: ## all tests: examples, page (also in a browser), Go packages
 	scripts/setup test
 	$(MAKE) build
@@ -94,8 +96,11 @@ ci: ## what continuous integration runs: lint, demo, race, test
 	$(MAKE) test
 
 .PHONY: bench
-bench: ## benchmarks (BENCH=REGEXP selects)
+bench: ## benchmarks (BENCH=REGEXP selects those in Go), and what the page does at a million samples
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $$(grep -rl --include='*_test.go' '^func Benchmark' cmd lib scripts | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	scripts/setup test
+	$(MAKE) build
+	cd $(page) && node --test browser/speed.test.js
 
 bindir := $(DESTDIR)$(PREFIX)/bin
 sharedir := $(DESTDIR)$(PREFIX)/share

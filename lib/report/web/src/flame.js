@@ -4,6 +4,7 @@ import { ancestors, layout } from './layout.js';
 import { heightOf, selfOf } from './tree.js';
 
 const ROW = 20;
+const ROOM = 28; // px: what a label needs
 const ABOVE = 12; // rows for the callers of the zoomed frame, the root among them
 
 /**
@@ -132,7 +133,7 @@ export class Flame {
     const node = boxes.node[b];
     const y = this.y(this.above.length + boxes.row[b]);
     if (node < 0) {
-      this.paint(g, boxes.x[b], y, Math.max(0.5, boxes.w[b]), 'm-up', '', this.fonts.plain, 'ink');
+      this.paintRun(g, b, y);
       return;
     }
     const fn = p.tree.fn[node];
@@ -148,6 +149,39 @@ export class Flame {
     this.paint(g, boxes.x[b], y, boxes.w[b], hit ? 'you' : token, this.nameOf(node), font, ink);
   }
 
+  /** @param {CanvasRenderingContext2D} g @param {number} b @param {number} y */
+  paintRun(g, b, y) {
+    const boxes = /** @type {import('./layout.js').Layout} */ (this.boxes);
+    const w = Math.max(0.5, boxes.w[b]);
+    const roomy = w >= ROOM; // most runs are not, and counting what is in them all takes longer than drawing
+    const { n, hit } = roomy || this.picture?.hit ? this.framesIn(b) : { n: 0, hit: false };
+    const text = roomy ? `${grouped(n)} narrow frames` : '';
+    this.paint(
+      g,
+      boxes.x[b],
+      y,
+      w,
+      hit ? 'you' : 'm-up',
+      text,
+      this.fonts.slanted,
+      hit ? 'you-ink' : 'ink-3',
+    );
+  }
+
+  /** How many frames a run stands for, and whether the search is among them. @param {number} b */
+  framesIn(b) {
+    const p = /** @type {Picture} */ (this.picture);
+    const boxes = /** @type {import('./layout.js').Layout} */ (this.boxes);
+    let n = 0;
+    let hit = false;
+    for (let i = boxes.from[b]; i < boxes.to[b]; i++) {
+      if (!(p.total[i] > 0)) continue;
+      n++;
+      if (p.hit?.[p.tree.fn[i]]) hit = true;
+    }
+    return { n, hit };
+  }
+
   /**
    * @param {CanvasRenderingContext2D} g @param {number} x @param {number} y @param {number} w
    * @param {string} fill @param {string} text @param {string} font @param {string} ink
@@ -157,7 +191,7 @@ export class Flame {
     g.fillStyle = this.palette.get(fill);
     g.fillRect(x, y, right, ROW - 1);
     if (fill === 'm-kernel' && w > 6) this.hatch(g, x, y, right);
-    if (w < 28 || !text) return;
+    if (w < ROOM || !text) return;
     const label = fit(text, w - 8, this.ruler.measure);
     if (!label) return;
     g.font = font;
@@ -278,7 +312,7 @@ export class Flame {
       return;
     }
     if (hit.node < 0) {
-      const n = boxes.frames[hit.box];
+      const { n } = this.framesIn(hit.box);
       const w = (boxes.w[hit.box] / this.canvas.clientWidth) * p.total[p.zoom];
       showTip(
         x,

@@ -98,7 +98,7 @@ export function paintFlame(app, total, name) {
   const m = hit ? matched(tree, total, hit, zoom) : null;
   const found =
     m &&
-    `${percentSign(m.weight, total[zoom])} matched in ${grouped(m.frames)} ${m.frames === 1 ? 'frame' : 'frames'}`;
+    `${percentSign(m.weight, total[zoom])} ${zoom ? 'of the view ' : ''}matched in ${grouped(m.frames)} ${m.frames === 1 ? 'frame' : 'frames'}`;
   $('match').textContent = error || found || '';
   /** @type {HTMLButtonElement} */ ($('unzoom')).disabled = zoom === 0;
   $('flame-note').textContent = flameNote(app, total, zoom);

@@ -58,8 +58,22 @@ test('narrow neighbours become one run that keeps their width and number', () =>
   assert.equal(l.node.length, 3);
   const run = l.node.indexOf(-1);
   assert.equal(Math.round(l.w[run]), 500);
-  assert.equal(l.frames[run], n);
-  assert.equal(l.rows, 2, 'a row of runs alone is not drawn');
+  assert.deepEqual([l.from[run], l.to[run]], [2, 2 + n]);
+  assert.equal(l.rows, 3, 'a run that is most of the row is no hairline');
+  assert.equal(layout(tree, total, 0, 40).rows, 2, 'one that is narrow is not drawn');
+});
+
+test('a profile of narrow roots alone is not empty, and its depth is known', () => {
+  const depth = [0];
+  for (let i = 0; i < 3000; i++) depth.push(1, 2, 3, 4, 5, 6);
+  const { tree, total } = make(
+    depth,
+    depth.map((d) => (d === 6 ? 1 : 0)),
+  );
+  const l = layout(tree, total, 0, 1000);
+  assert.equal(l.rows, 2);
+  assert.deepEqual([l.from[1], l.to[1], l.w[1].toFixed(3)], [1, depth.length, '1000.000']);
+  assert.equal(l.cut, 5);
 });
 
 test('the graph ends at the last row with a frame two pixels wide', () => {
