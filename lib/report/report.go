@@ -204,7 +204,8 @@ func (p *Profile) ownNotices() {
 	if n := len(p.others); n > 0 {
 		warn("", "the input holds %d profiles: this page shows the first, %s", n+1, p.id)
 	}
-	if p.dumps > 0 && len(p.events) == 0 {
+	said := slices.ContainsFunc(p.notices, func(n record.Notice) bool { return n.Cause == record.CauseNoSamples })
+	if p.dumps > 0 && len(p.events) == 0 && !said { // else vp-fold was here, and found none
 		p.notice(record.Notice{
 			Severity: record.Warning,
 			Cause:    record.CauseNoSamples,

@@ -209,14 +209,19 @@ func TestNotices(t *testing.T) {
 		{"another clock", cpu("", []string{"a"}) + rss, "1 reading of memory use was taken on another clock"},
 		{"not shown", cpu("", []string{"a"}) + `{"type":"remark","file":"a.c"}` + "\n" + `{"type":"brandnew"}` + "\n", "The input also holds 1 unknown record, 1 remark record."},
 		{"dumps alone", `{"type":"dump","of":"perf.data","seq":0,"text":"x"}` + "\n", "no_samples: the samples are still in the raw output of perf"},
+		{"dumps without samples", `{"type":"dump","of":"perf.data","seq":0,"text":"x"}` + "\n" + `{"type":"notice","severity":"warning","cause":"no_samples","text":"too short"}` + "\n", "no_samples: too short"},
 		{"metas add up", `{"type":"meta","host":{"name":"h","ncpu":4},"target":{"cmd":["a"]}}` + "\n" + `{"type":"meta","host":{"kernel":"6.1"},"target":{"exit_code":3}}` + "\n", "exit 3 · h, 4 CPUs, Linux 6.1"},
 		{"no metrics", cpu("", []string{"a"}), "The input has no metric records."},
 		{"fix", `{"type":"notice","severity":"error","cause":"no_samples","text":"why","fix":"do so"}` + "\n", `no_samples: why`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if page := html(t, read(t, test.input), ""); !strings.Contains(page, test.want) {
+			page := html(t, read(t, test.input), "")
+			if !strings.Contains(page, test.want) {
 				t.Errorf("the page does not say %q", test.want)
+			}
+			if test.name == "dumps without samples" && strings.Contains(page, "still in the raw output") {
+				t.Error("the page sends to vp-fold, which was there")
 			}
 		})
 	}
