@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"vperf/internal/need"
 	"vperf/lib/perf/perftest"
 	"vperf/lib/record"
 )
@@ -353,7 +354,7 @@ func standIn(t *testing.T, cases string) {
 	t.Helper()
 	real, err := exec.LookPath("perf")
 	if err != nil {
-		t.Skipf("SKIPPED, needs perf: %v", err)
+		need.Missing(t, "needs perf on the PATH: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "perf")
 	script := "#!/bin/sh\nREAL=" + real + "\ncase $1 in " + cases + "\nesac\n"

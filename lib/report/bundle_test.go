@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"vperf/internal/need"
 	"vperf/lib/record"
 )
 
@@ -22,7 +23,7 @@ func files(list map[string]string) fstest.MapFS {
 func node(t *testing.T) string {
 	path, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("node is not installed: the page's script cannot be tried")
+		need.Missing(t, "needs node to try the page's script: %v", err)
 	}
 	return path
 }

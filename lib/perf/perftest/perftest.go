@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vperf/internal/need"
 	"vperf/lib/perf"
 )
 
@@ -44,12 +45,13 @@ func Lock(t testing.TB) {
 	}
 }
 
-// NeedPerf returns the perf of this machine and takes [Lock]; without a perf it skips the test.
+// NeedPerf returns the perf of this machine and takes [Lock]; without a perf
+// the test ends, see [need.Missing].
 func NeedPerf(t testing.TB) *perf.Perf {
 	t.Helper()
 	p, err := perf.Find(t.Context())
 	if err != nil {
-		t.Skipf("SKIPPED, needs perf: %v", err)
+		need.Missing(t, "needs perf: %v", err)
 	}
 	Lock(t)
 	return p
