@@ -58,7 +58,8 @@ type Life struct {
 	LostNS int64
 
 	Waits     uint64 // that ended
-	Open      uint64 // that did not
+	NoStack   uint64 // of these, waits of which is not known where the thread left its CPU
+	Open      uint64 // that did not end
 	OpenState State  // of the one that did not
 	Voluntary uint64 // departures to sleep, to block, to be stopped
 	Preempted uint64 // departures of a thread that could have run on
@@ -84,6 +85,7 @@ func (l *Life) add(m *Life) {
 	l.OpenNS += m.OpenNS
 	l.LostNS += m.LostNS
 	l.Waits += m.Waits
+	l.NoStack += m.NoStack
 	l.Open += m.Open
 	l.Voluntary += m.Voluntary
 	l.Preempted += m.Preempted

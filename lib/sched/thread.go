@@ -144,6 +144,9 @@ func (t *Tracker) endWait(h *thread, at int64) {
 	w.StartNS, w.DurationNS = h.since, at-h.since
 	h.OffNS[w.State] += w.DurationNS
 	h.Waits++
+	if w.Stack == 0 && h.since != h.StartNS { // before its first CPU it was nowhere
+		h.NoStack++
+	}
 	if t.OnWait != nil {
 		t.OnWait(w)
 	}

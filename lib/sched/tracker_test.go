@@ -135,6 +135,9 @@ func (w *witness) String() string {
 	for _, c := range w.totals.Counts {
 		fmt.Fprintf(&b, "%d %s; ", c.N, c.Reason)
 	}
+	if n := w.totals.NoStack; n > 0 && n < w.totals.Waits {
+		fmt.Fprintf(&b, "%d without a stack; ", n)
+	}
 	if w.totals.LateSeen > 0 {
 		fmt.Fprintf(&b, "%d late; ", w.totals.LateSeen)
 	}
@@ -172,7 +175,7 @@ func TestTracker(t *testing.T) {
 		{"successors that are not recorded", "5-S-9@10 in:5@50 5-S-9@60 in:5@70 5-S-9@80 in:5@90", "5:sleep@10+40/10 5:sleep@60+10/60 5:sleep@80+10/80"},
 		{"a successor that only exits", "5-S-9@10 exit:9@30", "5:open-sleep>=20 1 late"},
 		{"returns of one process are not seen", "exec:5@1 5-S-0@10 5-S-0@50 5-D-0@90 exit:5@95", "3 departures that no return follows; lost 85"},
-		{"stacks of the counter", "exec:5@10 cs:5@20 out:5@21 in:5@30 preempt:5@40 in:5@50 cs:5@60 5-S-0@61 out:5@62 in:5@70 cs:5@80 out:5@20000080 in:5@20000090 exit:5@20000100 cs:5@20000101", "5:unknown@21+9/20 5:runnable@40+10 5:sleep@61+9/61 5:unknown@20000080+10"},
+		{"stacks of the counter", "exec:5@10 cs:5@20 out:5@21 in:5@30 preempt:5@40 in:5@50 cs:5@60 5-S-0@61 out:5@62 in:5@70 cs:5@80 out:5@20000080 in:5@20000090 exit:5@20000100 cs:5@20000101", "5:unknown@21+9/20 5:runnable@40+10 5:sleep@61+9/61 5:unknown@20000080+10 2 without a stack"},
 		{"the counter alone", "cs:5@10 cs:6@20 cs:5@30", ""},
 		{"no state", "5--0@10", "5:open-unknown>=0"},
 	} {
@@ -209,7 +212,7 @@ func TestNamespace(t *testing.T) {
 	sample(20, 3, "b:1003 [1] D ==> a:1002 [1]")
 	sample(30, 2, "a:1002 [1] S ==> b:1003 [1]")
 	w.end()
-	if got, want := w.String(), "2:sleep@10+10 3:blocked@20+10 2:open-sleep>=0 1 late"; got != want {
+	if got, want := w.String(), "2:sleep@10+10 3:blocked@20+10 2:open-sleep>=0 1 without a stack; 1 late"; got != want {
 		t.Errorf("have %s, want %s", got, want)
 	}
 }
