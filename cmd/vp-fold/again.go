@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
+	"vperf/lib/format"
 	"vperf/lib/perf/recording"
 	"vperf/lib/record"
 	"vperf/lib/sched"
@@ -18,8 +18,12 @@ type foldedStream struct {
 	*stack.Stream
 	early  *folder // filters by time and CPU
 	events map[record.ID]string
-	sums   map[sampleKey]*sampleSum
-	order  []sampleKey
+	learn  func(record.Event)
+	sums   map[sampleKey]int // positions in order
+	order  []sampleSum
+
+	timed  bool          // every sample matters
+	series format.Series // then: of positions in order
 }
 
 type sampleKey struct {
@@ -28,15 +32,18 @@ type sampleKey struct {
 	stack    int
 }
 
-type sampleSum struct{ n, weight uint64 }
+type sampleSum struct {
+	sampleKey
+	n, weight uint64
+}
 
 // waitEvent is the event of waits: the ids of a stream are positive.
 const waitEvent = 0
 
-func newFoldedStream(o *options, p *profile) *foldedStream {
+func newFoldedStream(a *app, p *profile) *foldedStream {
 	s := &foldedStream{
-		Stream: stack.NewStream(), early: newFolder(o, nil, p.run),
-		events: map[record.ID]string{waitEvent: offCPU}, sums: map[sampleKey]*sampleSum{},
+		Stream: stack.NewStream(), early: newFolder(a.opt, nil, p.run), learn: a.events.learn,
+		events: map[record.ID]string{waitEvent: offCPU}, sums: map[sampleKey]int{}, timed: a.file.format.timed,
 	}
 	s.early.run.launcher = "" // its samples were left out then
 	p.streams = append(p.streams, s)
@@ -60,6 +67,7 @@ func (s *foldedStream) take(r *record.Reader, p *profile) error {
 		var e record.Event
 		if r.Decode(&e) {
 			s.events[e.ID] = e.Name
+			s.learn(e)
 		}
 	case record.TypeThread:
 		var t record.Thread
@@ -96,7 +104,7 @@ func (s *foldedStream) sample(x *record.Sample) error {
 		s.early.leaveOut(reason)
 		return nil
 	}
-	s.add(sampleKey{x.Event, x.TID, x.PID, number}, x.Weight)
+	s.add(sampleKey{x.Event, x.TID, x.PID, number}, x.TimeNS, x.Weight)
 	return nil
 }
 
@@ -116,46 +124,56 @@ func (s *foldedStream) wait(w *record.Wait) error {
 		s.early.leaveOut("filtered") // a wait has no CPU
 		return nil
 	}
-	s.add(sampleKey{waitEvent, w.TID, recording.None, number}, x.Weight)
+	s.add(sampleKey{waitEvent, w.TID, recording.None, number}, x.TimeNS, x.Weight)
 	return nil
 }
 
-// add adds the weight of a sample to those like it.
-func (s *foldedStream) add(key sampleKey, weight uint64) {
-	sum, ok := s.sums[key]
+// add adds the weight of a sample to those like it, or remembers which it is like.
+func (s *foldedStream) add(key sampleKey, timeNS int64, weight uint64) {
+	i, ok := s.sums[key]
 	if !ok {
-		sum = &sampleSum{}
-		s.sums[key] = sum
-		s.order = append(s.order, key)
+		i = len(s.order)
+		s.sums[key] = i
+		s.order = append(s.order, sampleSum{sampleKey: key})
 	}
+	if s.timed {
+		s.series.Add(timeNS, uint32(i), weight)
+		return
+	}
+	sum := &s.order[i]
 	sum.n++
-	total, carry := bits.Add64(sum.weight, weight, 0)
-	if carry != 0 {
-		total = math.MaxUint64
-	}
-	sum.weight = total
+	sum.weight = stack.Plus(sum.weight, weight)
 }
 
 // foldAgain folds the samples of a profile that were folded before.
 func (a *app) foldAgain(p *profile) error {
 	b := a.newBatch(p.name, record.Stream{})
 	for _, s := range p.streams {
-		f := newFolder(a.opt, a.folded, noRun)
+		f := newFolder(a.opt, a.file, noRun)
 		f.frames = s.Frames
 		f.totals = s.early.totals
-		for _, key := range s.order {
-			sum, thread := s.sums[key], p.threads[key.tid]
+		add := func(sum *sampleSum, timeNS int64, weight, n uint64) {
+			thread := p.threads[sum.tid]
 			x := recording.Sample{
-				Event: s.events[key.event], Comm: thread.Name, TID: key.tid, PID: key.pid,
-				CPU: recording.None, TimeNS: recording.None, Weight: sum.weight, Stack: key.stack,
+				Event: s.events[sum.event], Comm: thread.Name, TID: sum.tid, PID: sum.pid,
+				CPU: recording.None, TimeNS: timeNS, Weight: weight, Stack: sum.stack,
 			}
 			if x.PID == recording.None && thread.PID != nil {
 				x.PID = *thread.PID
 			}
 			if a.opt.samples {
-				x.Weight = sum.n
+				x.Weight = n
 			}
-			f.add(&x, sum.n)
+			f.add(&x, n)
+		}
+		for i := range s.series.Len() {
+			timeNS, sum, weight := s.series.At(i)
+			add(&s.order[sum], timeNS, weight, 1)
+		}
+		for i := range s.order {
+			if sum := &s.order[i]; sum.n > 0 {
+				add(sum, recording.None, sum.weight, sum.n)
+			}
 		}
 		f.finish()
 		b.totals.add(&f.totals)

@@ -29,7 +29,7 @@ func corpus(t *testing.T, name string) string {
 // folded folds a text as the command does, and returns weights by line.
 func foldedLines(t *testing.T, text []byte, o *options) map[string]uint64 {
 	t.Helper()
-	sink := newFoldedSink(o)
+	sink := newFileSink(o, fileFormats["folded"], catalogue{})
 	r := script.NewReader(bytes.NewReader(text))
 	r.Addresses = o.naming.Addresses
 	f := newFolder(o, sink, noRun)
@@ -45,7 +45,7 @@ func foldedLines(t *testing.T, text []byte, o *options) map[string]uint64 {
 		return nil
 	}
 	var out bytes.Buffer
-	if err := sink.write(&out, e); err != nil {
+	if err := sink.format.write(&out, sink, e); err != nil {
 		t.Fatal(err)
 	}
 	return parseFolded(t, out.Bytes())

@@ -17,8 +17,9 @@ type sink interface {
 	// root returns the name that the stacks of a sample begin with, "" for none. Samples
 	// with equal stacks and roots are folded into one.
 	root(*recording.Sample) string
-	// sample takes a sample and its stack: 0 where it has neither frames nor root.
-	sample(s *recording.Sample, stack record.ID)
+	// sample takes a sample that stands for n, and its stack: 0 where it has neither frames
+	// nor root.
+	sample(s *recording.Sample, stack record.ID, n uint64)
 	// failed reports that going on makes no sense, because nothing can be written.
 	failed() bool
 }
@@ -156,6 +157,7 @@ func (f *folder) fold(src recording.Source) {
 		return dst
 	}
 	f.follow(src)
+	sums, _ := src.(summed)
 	for !f.sink.failed() && src.Next() {
 		s := src.Sample()
 		if f.tracker != nil {
@@ -164,21 +166,31 @@ func (f *folder) fold(src recording.Source) {
 		if f.opt.offCPU {
 			continue
 		}
+		n := uint64(1)
+		if sums != nil {
+			n = sums.Count()
+		}
 		if reason := f.early(s); reason != "" {
-			f.leaveOut(reason)
+			f.in += n
+			f.drop(reason, n)
 			continue
 		}
 		if f.opt.samples {
-			s.Weight = 1
+			s.Weight = n
 		}
-		f.add(s, 1)
+		f.add(s, n)
 	}
 	if f.tracker != nil {
 		f.switches = f.tracker.End()
 	}
-	if cut := src.Tally().N(recording.Cut); cut > 0 && !f.opt.offCPU {
-		f.in += cut
-		f.drop("cut off", cut)
+	for _, gone := range []struct {
+		reason recording.Reason
+		word   string
+	}{{recording.Cut, "cut off"}, {recording.BadValue, "negative"}} {
+		if n := src.Tally().N(gone.reason); n > 0 && !f.opt.offCPU {
+			f.in += n
+			f.drop(gone.word, n)
+		}
 	}
 	f.finish()
 }
@@ -205,7 +217,7 @@ func (f *folder) take(s *recording.Sample, n uint64) (dropped string) {
 		return reason
 	}
 	m.n += n
-	f.sink.sample(s, m.id)
+	f.sink.sample(s, m.id, n)
 	return ""
 }
 

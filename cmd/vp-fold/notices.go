@@ -63,6 +63,8 @@ func notices(t *totals, tally *recording.Tally, o *options, events []string) []r
 				"perf lost data while recording: %d %s (%s)", c.N, c.Reason, c.Text)
 		case recording.TraceError, recording.BadFrame, recording.StrayFrame:
 			say(record.Warning, record.CauseBadInput, "", "%d %s, the first in line %d: %s", c.N, c.Reason, c.Place, c.Text)
+		case recording.BadLine, recording.BadValue:
+			say(record.Warning, record.CauseBadInput, "", "%s", unreadable(c))
 		case recording.Foreign:
 			say(record.Info, record.CauseBadInput, "", "%d lines that perf script did not write for us, the first in line %d: %s", c.N, c.Place, c.Text)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"vperf/lib/event"
+	"vperf/lib/format/calltree"
 	"vperf/lib/sched"
 	"vperf/lib/stack"
 	"vperf/lib/tool"
@@ -32,6 +33,7 @@ type options struct {
 	root     string
 	shape    stack.Shape
 	naming   stack.Naming
+	tree     calltree.Options
 	args     []string // the flags that change the result, for the stream record
 }
 
@@ -104,6 +106,18 @@ func newOptions(env *tool.Env) (*options, error) {
 	}
 	if o.shape.MaxDepth < 0 {
 		return nil, tool.Usagef("--max-depth: %d is less than 0", o.shape.MaxDepth)
+	}
+	o.tree = calltree.Options{Scope: flags.String("scope"), MinPercent: flags.Float64("min-percent"), MaxNodes: flags.Int("max-nodes")}
+	switch p := o.tree.MinPercent; {
+	case !(p >= 0 && p <= 100):
+		return nil, tool.Usagef("--min-percent: %v is not between 0 and 100", p)
+	case o.tree.MaxNodes < 1:
+		return nil, tool.Usagef("--max-nodes: %d is less than 1", o.tree.MaxNodes)
+	}
+	for _, name := range []string{"scope", "min-percent", "max-nodes"} {
+		if flags.IsSet(name) && env.Format != "tree" {
+			return nil, tool.Usagef("--%s is for --format tree", name)
+		}
 	}
 	o.naming = stack.Naming{Mark: flags.Bool("mark"), Addresses: flags.Bool("addrs")}
 	for _, name := range env.Flags.LocalFlagNames() {

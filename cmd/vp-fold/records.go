@@ -41,7 +41,7 @@ func (a *app) records(in *tool.Input) error {
 	r := a.env.Reader(in)
 	var p *profile
 	var w *record.Writer
-	if a.folded == nil {
+	if a.file == nil {
 		var err error
 		if w, err = a.env.Records(); err != nil {
 			return err
@@ -85,14 +85,14 @@ func (a *app) records(in *tool.Input) error {
 		case record.TypeSample, record.TypeWait:
 			p.folded = true
 		}
-		if a.folded == nil {
+		if a.file == nil {
 			continue
 		}
 		switch t {
 		case record.TypeEvent, record.TypeFrame, record.TypeStack, record.TypeSample, record.TypeWait, record.TypeThread:
 			s := a.streams[r.Stream()]
 			if s.folded == nil {
-				s.folded = newFoldedStream(a.opt, p)
+				s.folded = newFoldedStream(a, p)
 			}
 			if err := s.folded.take(r, p); err != nil {
 				a.env.Problem(record.Problem{Name: in.Name, Line: r.LineNumber(), Cause: record.CauseBadInput, Text: err.Error()})
@@ -209,12 +209,12 @@ func (p *profile) closeDumps() {
 // foldProfile folds the recordings of a profile, or what was folded of it before.
 func (a *app) foldProfile(p *profile, last bool) error {
 	switch {
-	case p.folded && a.folded != nil:
+	case p.folded && a.file != nil:
 		return a.foldAgain(p)
 	case p.folded:
 		a.passed = true
 		if a.opt.filtered() {
-			a.env.Warn(p.name, "samples that were folded before are passed on as they are: flags that select samples work with --format folded", "")
+			a.env.Warn(p.name, "samples that were folded before are passed on as they are: flags that select samples work with the other formats", "")
 		}
 		return nil
 	case len(p.dumps) == 0:

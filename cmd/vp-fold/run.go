@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"vperf/lib/format/folded"
+	"vperf/lib/format/pprof"
 	"vperf/lib/perf"
 	"vperf/lib/perf/recording"
 	"vperf/lib/perf/script"
@@ -20,7 +22,8 @@ import (
 type app struct {
 	env      *tool.Env
 	opt      *options
-	folded   *foldedSink         // for --format folded, else nil
+	file     *fileSink // for --format ndjson nil
+	events   catalogue
 	profiles []*profile          // of the record streams of all inputs, in order
 	streams  map[int]*openStream // by record.Reader.Stream
 	total    totals
@@ -34,9 +37,13 @@ func run(env *tool.Env) error {
 	if err != nil {
 		return err
 	}
-	a := &app{env: env, opt: opt, total: totals{of: opt.items()}, streams: map[int]*openStream{}}
-	if env.Format == "folded" {
-		a.folded = newFoldedSink(opt)
+	a := &app{env: env, opt: opt, total: totals{of: opt.items()}, streams: map[int]*openStream{}, events: catalogue{}}
+	if f := fileFormats[env.Format]; f != nil {
+		if f.binary && env.Terminal && !env.Flags.Bool("zstd") {
+			return tool.Usagef("%s is binary, and the output a terminal: name a file with -o", f.title)
+		}
+		a.file = newFileSink(opt, f, a.events)
+		a.file.by = env.By()
 	}
 	if err := env.EachInput(a.input); err != nil {
 		return err
@@ -49,10 +56,13 @@ func run(env *tool.Env) error {
 	return a.finish()
 }
 
+// sniffed is how much of an input is looked at to find out what it is.
+const sniffed = 512
+
 // input folds one input, or reads it as far as it can be folded when all are known. What
 // it is shows in its first bytes.
 func (a *app) input(in *tool.Input) error {
-	head, err := in.Reader.Peek(512)
+	head, err := in.Reader.Peek(sniffed)
 	switch {
 	case len(head) == 0 && errors.Is(err, io.EOF):
 		a.fail(&tool.Error{Place: in.Name, Text: "is empty", Hint: "what made it may have failed: look at its messages", Cause: record.CauseNoSamples})
@@ -64,6 +74,10 @@ func (a *app) input(in *tool.Input) error {
 		return a.perfData(in)
 	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(`{"`)):
 		return a.records(in)
+	case pprof.Looks(head):
+		return a.pprof(in)
+	case folded.Looks(head):
+		return a.foldedText(in)
 	}
 	r := a.newText(in.Reader)
 	b := a.newBatch(in.Name, record.Stream{})
@@ -128,9 +142,9 @@ type batch struct {
 
 func (a *app) newBatch(name string, begin record.Stream) *batch {
 	b := &batch{app: a, name: name, totals: totals{of: a.opt.items()}}
-	if a.folded == nil {
+	if a.file == nil {
 		begin.By = a.env.By()
-		b.stream = newStreamSink(a.env.Records, a.opt, begin)
+		b.stream = newStreamSink(a.env.Records, a.opt, a.events, begin)
 	}
 	return b
 }
@@ -139,7 +153,7 @@ func (b *batch) sink() sink {
 	if b.stream != nil {
 		return b.stream
 	}
-	return b.app.folded
+	return b.app.file
 }
 
 // perfData reads a perf.data file into the batch.
@@ -166,6 +180,9 @@ func (b *batch) read(src recording.Source, run profiledRun) {
 		if closeErr := c.Close(); err == nil {
 			err = closeErr
 		}
+	}
+	if ids, ok := src.(identified); ok && b.app.file != nil {
+		b.app.file.identify(ids)
 	}
 	b.totals.add(&f.totals)
 	b.waits.add(&f.waits)
@@ -199,7 +216,9 @@ func (b *batch) fail(err error) {
 	case errors.Is(err, script.ErrFtrace):
 		e.Hint = "record with perf: perf record -g -- COMMAND, then perf script | vp-fold"
 	case errors.Is(err, script.ErrBinary):
-		e.Hint = "perf.data files, perf script text and record streams are read, plain, gzip or zstd"
+		e.Hint = "perf.data files, perf script text, folded stacks, pprof profiles and record streams are read, plain, gzip or zstd"
+	default:
+		e.Hint, _ = foreignHint(err)
 	}
 	b.failed = true
 	b.app.fail(e)
@@ -237,7 +256,7 @@ func (b *batch) end(before ...record.Notice) error {
 		list = append(list, record.Notice{
 			Severity: record.Warning, Cause: record.CauseNoSamples,
 			Text: "no samples: the run was too short for the sampling frequency, or used no CPU",
-			Fix:  "sample more often: vp-collect -F 4999 -- COMMAND",
+			Fix:  "vp-collect -F 4999 -- COMMAND",
 		})
 	}
 	for _, n := range list {
@@ -270,7 +289,11 @@ func (b *batch) err() error {
 func (b *batch) nothing() error {
 	e := &tool.Error{Place: b.name, Cause: record.CauseNoSamples}
 	isForeign := func(c recording.Count) bool { return c.Reason == recording.Foreign || c.Reason == recording.StrayFrame }
+	isUnreadable := func(c recording.Count) bool { return c.Reason == recording.BadLine || c.Reason == recording.BadValue }
+	bad := slices.IndexFunc(b.tally.Counts, isUnreadable)
 	switch i := slices.IndexFunc(b.tally.Counts, isForeign); {
+	case bad >= 0 && b.out == 0 && b.in == b.tally.N(recording.BadValue):
+		e.Text = "no samples: " + unreadable(b.tally.Counts[bad])
 	case b.app.opt.offCPU && b.in > 0:
 		e.Text = "no wait is left: " + b.totals.String()
 	case b.app.opt.offCPU && i < 0:
@@ -292,12 +315,12 @@ func (b *batch) nothing() error {
 	return e
 }
 
-// finish writes the folded text and the totals.
+// finish writes the file and the totals.
 func (a *app) finish() error {
 	switch {
-	case a.total.out > 0 && a.folded != nil:
-		a.total.stacks = a.folded.distinct()
-		if err := a.writeFolded(); err != nil {
+	case a.total.out > 0 && a.file != nil:
+		a.total.stacks = a.file.distinct()
+		if err := a.writeFile(); err != nil {
 			return err
 		}
 	case a.total.out == 0 && a.waits == 0 && !a.passed && !a.failed:
@@ -316,9 +339,9 @@ func (a *app) finish() error {
 	return nil
 }
 
-// writeFolded writes the samples of one event.
-func (a *app) writeFolded() error {
-	chosen, others := a.folded.choose()
+// writeFile writes the samples of one event.
+func (a *app) writeFile() error {
+	chosen, others := a.file.choose()
 	if chosen == nil {
 		return &tool.Error{
 			Text: "there are only events of memory accesses and of the scheduler, which are folded on request",
@@ -326,11 +349,14 @@ func (a *app) writeFolded() error {
 		}
 	}
 	if len(others) > 0 {
-		a.env.Warn("", "folded text holds one event: "+chosen.name+" was taken and "+join(others)+" left out", "--event NAME chooses another")
+		a.env.Warn("", a.file.format.title+" holds one event: "+chosen.name+" was taken and "+join(others)+" left out", "--event NAME chooses another")
+	}
+	for _, c := range a.file.caveats(chosen) {
+		a.env.Warn("", c.Text, c.Fix)
 	}
 	out, err := a.env.Output()
 	if err != nil {
 		return err
 	}
-	return a.folded.write(out, chosen)
+	return a.file.format.write(out, a.file, chosen)
 }

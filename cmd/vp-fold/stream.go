@@ -9,10 +9,11 @@ import (
 // A streamSink writes samples as the records of one stream. The stream begins with the
 // first sample, so that a recording without any leaves nothing behind.
 type streamSink struct {
-	opt   *options
-	open  func() (*record.Writer, error)
-	begin record.Stream
-	meta  func() *record.Meta // of the recording, asked for at the beginning; may be nil
+	opt    *options
+	events catalogue
+	open   func() (*record.Writer, error)
+	begin  record.Stream
+	meta   func() *record.Meta // of the recording, asked for at the beginning; may be nil
 
 	w        *record.Writer // nil until the stream began
 	interner *record.Interner
@@ -37,9 +38,9 @@ type threadSpan struct {
 	first, last int64
 }
 
-func newStreamSink(open func() (*record.Writer, error), o *options, begin record.Stream) *streamSink {
+func newStreamSink(open func() (*record.Writer, error), o *options, events catalogue, begin record.Stream) *streamSink {
 	begin.Args = o.args
-	return &streamSink{opt: o, open: open, begin: begin, eventIDs: map[string]record.ID{}, threads: map[int64]*threadSpan{}}
+	return &streamSink{opt: o, events: events, open: open, begin: begin, eventIDs: map[string]record.ID{}, threads: map[int64]*threadSpan{}}
 }
 
 // start begins the stream, and reports whether records can be written.
@@ -86,7 +87,7 @@ func (s *streamSink) Stack(parent, frame record.ID) record.ID {
 func (s *streamSink) root(*recording.Sample) string { return "" }
 func (s *streamSink) failed() bool                  { return s.err != nil }
 
-func (s *streamSink) sample(in *recording.Sample, id record.ID) {
+func (s *streamSink) sample(in *recording.Sample, id record.ID, _ uint64) {
 	if !s.start() {
 		return
 	}
@@ -116,7 +117,8 @@ func (s *streamSink) event(in *recording.Sample) record.ID {
 		s.eventNames = append(s.eventNames, name)
 		id = record.ID(len(s.eventNames))
 		s.eventIDs[name] = id
-		e := record.Event{ID: id, Name: name, Unit: event.UnitOf(name), Kind: event.KindOf(name)}
+		e := s.events.of(name)
+		e.ID = id
 		if s.opt.samples || in.NoPeriod {
 			e.Unit = event.Count
 		}

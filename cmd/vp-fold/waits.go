@@ -87,7 +87,7 @@ func (f *folder) takeWait(x *recording.Sample, state sched.State) (dropped strin
 	if o.samples {
 		x.Weight = 1
 	}
-	f.sink.sample(x, m.id)
+	f.sink.sample(x, m.id, 1)
 	return ""
 }
 

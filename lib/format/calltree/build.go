@@ -3,6 +3,7 @@ package calltree
 import (
 	"cmp"
 	"container/heap"
+	"math"
 
 	"vperf/lib/record"
 	"vperf/lib/stack"
@@ -119,13 +120,16 @@ func (b *builder) percent(weight uint64) float64 {
 	return 100 * float64(weight) / float64(b.total)
 }
 
+// round keeps four decimals, which is one sample of a million.
+func round(percent float64) float64 { return math.Round(1e4*percent) / 1e4 }
+
 // graph returns the tree below a root of that name. Where there are too many nodes the
 // heaviest stay: a caller weighs no less than what it calls, so they are a tree.
 func (b *builder) graph(root string, o Options) *Node {
 	made := make([]*Node, len(b.nodes))
 	put := func(i int32, name, module string) *Node {
 		n := &b.nodes[i]
-		made[i] = &Node{Name: name, Module: module, SelfPct: b.percent(n.self), TotalPct: b.percent(n.total)}
+		made[i] = &Node{Name: name, Module: module, SelfPct: round(b.percent(n.self)), TotalPct: round(b.percent(n.total))}
 		return made[i]
 	}
 	top := put(0, root, "")

@@ -1,7 +1,7 @@
 // Package calltree makes a call graph with percentages, small enough to be read by people
 // and programs: branches below a share are left out, and it has a largest number of nodes.
 //
-//	{"event":"cycles","unit":"cycles","samples":..., "scope":"(all)","min_percent":1,
+//	{"event":"cycles","unit":"cycles","weight":180000,"scope":"(all)","min_percent":1,
 //	 "call_graph":{"name":"(all)","self_pct":0,"total_pct":100,"children":[...]},
 //	 "hotspots":[{"name":"work","module":"/opt/app","self_pct":60.1,"total_pct":75},...]}
 //
@@ -73,18 +73,23 @@ func Build(t *stack.Table, w stack.Weights, event record.Event, o Options) *Grap
 	g := &Graph{Event: event.Name, Unit: event.Unit, Weight: b.total, Scope: All, MinPercent: o.MinPercent}
 	if o.Scope != "" && b.found {
 		g.Scope = o.Scope
-		g.KernelPct = record.Float(b.percent(b.kernel()))
+		g.KernelPct = record.Float(round(b.percent(b.kernel())))
 	} else {
 		b = newBuilder(t, w, "")
 	}
 	g.CallGraph = b.graph(g.Scope, o)
 	g.Hotspots = []Hotspot{}
 	for _, h := range stack.Hotspots(t, w) {
-		if row := (Hotspot{name(h.Symbol, h.Module), h.Module, b.percent(h.Self), b.percent(h.Total)}); row.TotalPct >= o.MinPercent {
-			g.Hotspots = append(g.Hotspots, row)
+		if total := b.percent(h.Total); total >= o.MinPercent {
+			g.Hotspots = append(g.Hotspots, Hotspot{name(h.Symbol, h.Module), h.Module, round(b.percent(h.Self)), round(total)})
 		}
 	}
 	return g
+}
+
+// Appears reports whether a function has samples, itself or in a body outlined from it.
+func Appears(t *stack.Table, w stack.Weights, function string) bool {
+	return newBuilder(t, w, function).found
 }
 
 // Write writes the graph as one JSON object.

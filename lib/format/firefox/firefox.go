@@ -31,7 +31,7 @@ const (
 )
 
 // Spacing is how many nanoseconds samples stand apart where they have no times.
-const Spacing = 1e6
+const Spacing = 1_000_000
 
 // Weighs reports whether the format has weights of a unit. In profiles of other units the
 // weight of a sample has to be the number of samples that it stands for.
