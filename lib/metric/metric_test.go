@@ -382,7 +382,7 @@ func TestSamples(t *testing.T) {
 	r := &Run{}
 	r.AddEvent(&record.Event{ID: 1, Name: "cycles"}) // in the collector's stream, without samples
 	missing(t, find(t, r, "all", "samples"), record.CauseNoSamples, "no samples were taken")
-	r.SetStream(1, false)
+	r.SetStream(1, nil)
 	r.AddEvent(&record.Event{ID: 1, Name: "page-faults"})
 	r.AddEvent(&record.Event{ID: 2, Name: "cpu_core/cycles/P"})
 	for range 5 {
@@ -396,23 +396,23 @@ func TestSamples(t *testing.T) {
 	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
 	check(t, find(t, r, "all", "sample_weight"), 3000, "samples.weight", record.Estimate)
 	// Ids end with their stream.
-	r.SetStream(2, false)
+	r.SetStream(2, nil)
 	r.AddSample(&record.Sample{Event: 2, TimeNS: record.None, Weight: 1000})
 	check(t, find(t, r, "all", "samples"), 3, "samples.count", record.Count)
 }
 
 // What is left of a run's samples says nothing of the run's time.
 func TestFilteredSamples(t *testing.T) {
-	for _, filtered := range []bool{false, true} {
+	for _, filters := range [][]string{nil, {"--tid=7"}} {
 		r := &Run{}
-		r.SetStream(1, filtered)
+		r.SetStream(1, filters)
 		r.AddEvent(&record.Event{ID: 1, Name: "cpu-clock"})
 		r.AddSample(&record.Sample{Event: 1, TimeNS: 0, Weight: 1e9})
 		r.AddSample(&record.Sample{Event: 1, TimeNS: 4e9, Weight: 1e9})
 		check(t, find(t, r, "all", "samples"), 2, "samples.count", record.Count)
 		for _, name := range []string{"cpu_time_s", "elapsed_s", "busy_cores"} {
-			if m := find(t, r, "all", name); (m.Value == nil) != filtered {
-				t.Errorf("filtered %t: %s is %+v", filtered, name, m)
+			if m := find(t, r, "all", name); (m.Value == nil) != (filters != nil) {
+				t.Errorf("filters %q: %s is %+v", filters, name, m)
 			}
 		}
 	}

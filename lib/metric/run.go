@@ -25,7 +25,7 @@ type Run struct {
 	firstPID    int64
 	events      []*Samples
 	ids         map[record.ID]*Samples // of the open stream
-	filtered    bool                   // samples were left out of it
+	filters     []string               // by which samples were left out of it
 	streams     map[int]map[record.ID]*Samples
 	metrics     map[string]Value // of the whole run
 }
@@ -37,11 +37,13 @@ type countKey struct{ scope, event, mode string }
 // Samples are the samples of one event.
 type Samples struct {
 	record.Event
-	Count   int64
-	Weight  float64
-	busy    float64 // weight of all threads but the idle one
-	part    bool    // samples were left out: what they add up to is not of the run
-	FirstNS int64   // [record.None] where samples have no time
+	Count  int64
+	Weight float64
+	busy   float64 // weight of all threads but the idle one
+
+	// By which samples were left out: with any, what the samples add up to is not of the run.
+	Filters []string
+	FirstNS int64 // [record.None] where samples have no time
 	LastNS  int64
 }
 
@@ -229,22 +231,22 @@ func (r *Run) Peak() (p Peak, ok bool) {
 }
 
 // SetStream says which stream the following records are of, as [record.Reader.Stream] numbers
-// them: their ids are its. filtered is what [record.Stream.Filtered] says of it.
-func (r *Run) SetStream(n int, filtered bool) {
+// them: their ids are its. filters are what [record.Stream.Filters] says of it.
+func (r *Run) SetStream(n int, filters []string) {
 	if r.streams == nil {
 		r.streams = map[int]map[record.ID]*Samples{}
 	}
 	if r.streams[n] == nil {
 		r.streams[n] = map[record.ID]*Samples{}
 	}
-	r.ids, r.filtered = r.streams[n], filtered
+	r.ids, r.filters = r.streams[n], filters
 }
 
 // AddEvent adds an event of the open stream. An event that other streams hold by the same name
 // is the same event.
 func (r *Run) AddEvent(e *record.Event) {
 	if r.ids == nil {
-		r.SetStream(0, false)
+		r.SetStream(0, nil)
 	}
 	s := r.ids[e.ID]
 	if i := slices.IndexFunc(r.events, func(s *Samples) bool { return s.Name == e.Name }); s == nil && i >= 0 {
@@ -266,7 +268,9 @@ func (r *Run) AddSample(x *record.Sample) *Samples {
 		r.AddEvent(&record.Event{ID: x.Event})
 		s = r.ids[x.Event]
 	}
-	s.part = s.part || r.filtered
+	if s.Filters == nil {
+		s.Filters = r.filters
+	}
 	s.Count++
 	s.Weight += float64(x.Weight)
 	if x.TID != 0 {
@@ -312,7 +316,7 @@ func (r *Run) fact(name, scope string) (v Value, ok bool) {
 		return Value{Value: float64(n), Quality: record.Count}, true
 	}
 	t, s := r.Meta.Target, r.Sampled()
-	sampled := s != nil && s.Count > 0 && !s.part && scope == whole // all that was, of the run
+	sampled := s != nil && s.Count > 0 && s.Filters == nil && scope == whole // all that was, of the run
 	switch name {
 	case "meta.target.duration_ns":
 		if t == nil || t.DurationNS == nil {

@@ -1,20 +1,18 @@
 package record
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
-// Filtered reports whether the producer was told to leave samples out, as vp-fold is by --tid
-// or --from: the samples are then fewer than what was counted over the run stands for.
-// --event is no such flag: of the events that it chooses all samples are there.
-func (s *Stream) Filtered() bool {
-	return slices.ContainsFunc(s.Args, func(arg string) bool {
+// Filters returns the arguments by which the producer was told to leave samples out, as vp-fold
+// is by --tid or --from: the samples are then fewer than what was counted over the run stands
+// for. --event is none of them: of the events that it chooses all samples are there.
+func (s *Stream) Filters() []string {
+	var filters []string
+	for _, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")
 		switch name {
 		case "--tid", "--pid", "--cpu", "--comm", "--module", "--function", "--from", "--to":
-			return true
+			filters = append(filters, arg)
 		}
-		return false
-	})
+	}
+	return filters
 }

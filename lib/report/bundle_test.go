@@ -93,7 +93,7 @@ func TestPageScript(t *testing.T) {
 func TestWords(t *testing.T) {
 	tests := []struct{ got, want string }{
 		{label("elapsed_s", "s"), "Elapsed"},
-		{label("busy_cores", "cores"), "Busy cores"},
+		{label("busy_cores", "cores"), "Busy CPUs"},
 		{label("peak_rss", "bytes"), "Peak RSS"},
 		{label("context_switches_per_s", "1/s"), "Context switches per second"},
 		{label("l1d_miss_rate", "ratio"), "L1D miss rate"},

@@ -81,6 +81,8 @@ func quantity(v float64, unit string) (text, shown string) {
 		return scaled(v, []string{"Hz", "kHz", "MHz", "GHz"}, 1000)
 	case "ratio":
 		return strconv.FormatFloat(100*v, 'f', 1, 64), "%"
+	case "cores": // logical ones, as busy_cores counts them
+		return significant(v), "CPUs"
 	case "1/s":
 		return significant(v), "/s"
 	case "", "count", "1":
@@ -136,7 +138,7 @@ func label(name, unit string) string {
 }
 
 var abbreviations = map[string]string{
-	"cpu": "CPU", "pmu": "PMU", "ipc": "IPC", "cpi": "CPI", "rss": "RSS", "llc": "LLC", "dram": "DRAM", "tlb": "TLB",
+	"cpu": "CPU", "cores": "CPUs", "pmu": "PMU", "ipc": "IPC", "cpi": "CPI", "rss": "RSS", "llc": "LLC", "dram": "DRAM", "tlb": "TLB",
 	"l1": "L1", "l2": "L2", "l3": "L3", "l1d": "L1D", "l1i": "L1I", "dtlb": "dTLB", "itlb": "iTLB",
 	"fp": "FP", "fma": "FMA", "simd": "SIMD", "hz": "Hz",
 }

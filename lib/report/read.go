@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"vperf/lib/record"
 )
@@ -12,7 +13,7 @@ import (
 type scope struct {
 	frames, stacks, events idMap
 	shown                  bool
-	part                   bool // samples were left out of it
+	filters                []string // by which samples were left out of it
 	clock                  string
 }
 
@@ -49,7 +50,7 @@ func (p *Profile) add(sc *scope, r *record.Reader) {
 	if r.Type() == record.TypeStream {
 		var s record.Stream
 		if r.Decode(&s) {
-			sc.shown, sc.clock, sc.part = p.belongs(s.Profile), s.Clock, s.Filtered()
+			sc.shown, sc.clock, sc.filters = p.belongs(s.Profile), s.Clock, s.Filters()
 		}
 		return
 	}
@@ -181,7 +182,10 @@ func (p *Profile) addSample(sc *scope, s record.Sample) {
 		p.clock = sc.clock
 	}
 	e := p.events[ev]
-	e.part = e.part || sc.part
+	if len(sc.filters) > 0 && !e.part {
+		e.part = true
+		p.notice(record.Notice{Severity: record.Info, Text: "not all samples of the run are here, only those of " + strings.Join(sc.filters, " ")})
+	}
 	if len(e.samples) == cap(e.samples) {
 		// append grows by a quarter from here on; doubling touches less fresh memory in all.
 		e.samples = slices.Grow(e.samples, max(1024, len(e.samples)))

@@ -71,6 +71,9 @@ func TestFiltered(t *testing.T) {
 			if e := head["events"].([]any)[0].(map[string]any); e["cpu"] != test.cpu || e["part"] != test.part {
 				t.Errorf("cpu %v, part %v; want %v, %t", e["cpu"], e["part"], test.cpu, test.part)
 			}
+			if notice := "only those of --tid=101"; strings.Contains(page, notice) != test.part {
+				t.Errorf("the page says %q: %t", notice, !test.part)
+			}
 			if !strings.Contains(page, `<b title="`+test.busy+`">`) {
 				t.Errorf("the page does not say %s", test.busy)
 			}

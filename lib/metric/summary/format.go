@@ -33,6 +33,8 @@ func number(v float64, unit string) (digits, suffix string) {
 			return decimals(v, 1), "/s"
 		}
 		return decimals(v, 0), "/s"
+	case "cores": // logical ones, as busy_cores counts them
+		return decimals(v, 2), "CPUs"
 	case "count", "cycles":
 		return decimals(v, 0), ""
 	case "instructions/cycle", "cycles/instruction":

@@ -84,7 +84,7 @@ func (g *Gatherer) begin(n int, s record.Stream) {
 		g.streams[n] = &stream{profile: p, frames: map[record.ID]record.ID{}, stacks: map[record.ID]record.ID{}}
 	}
 	g.open = g.streams[n]
-	p.Run.SetStream(n, s.Filtered())
+	p.Run.SetStream(n, s.Filters())
 }
 
 // BeginInput tells that another file begins: what follows belongs to no stream yet.

@@ -42,7 +42,7 @@ func TestNumber(t *testing.T) {
 		{100, "cycles", "100 "},
 		{-1234, "count", "-1,234 "},
 		{0.5, "instructions/cycle", "0.500 "},
-		{1.5, "cores", "1.50 cores"},
+		{1.5, "cores", "1.50 CPUs"},
 		{3.25, "J", "3.25 J"},
 	} {
 		digits, suffix := number(test.v, test.unit)

@@ -88,6 +88,9 @@ func (w *writer) collection(p *Profile, metrics []record.Metric) {
 		text := count(s.Count)
 		digits, suffix := number(s.Weight, s.Unit)
 		text += strings.TrimRight(fmt.Sprintf(" (weight %s %s", digits, cmp.Or(suffix, s.Unit)), " ") + ")"
+		if len(s.Filters) > 0 {
+			text += ", only those of " + strings.Join(s.Filters, " ")
+		}
 		t.add("Samples", printable.Terminal(text))
 	case p.Raw:
 		t.add("Samples", "raw: put vp-fold in front of vp-metrics to see where time went")
