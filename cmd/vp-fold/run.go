@@ -187,7 +187,7 @@ func (b *batch) read(src recording.Source, run profiledRun) {
 	b.totals.add(&f.totals)
 	b.waits.add(&f.waits)
 	if f.switches != nil {
-		b.sched = append(b.sched, schedNotices(f.switches)...)
+		b.sched = append(b.sched, schedNotices(f.switches, b.app.opt.offCPU)...)
 	}
 	b.tally.Merge(src.Tally())
 	if src.Tally().Cut {

@@ -143,8 +143,8 @@ func (s *streamSink) life(l *sched.Life) {
 }
 
 // schedNotices says what is to be known about the waits of a recording. The first is the
-// account of all threads.
-func schedNotices(t *sched.Totals) []record.Notice {
+// account of all threads. folding says that waits are what was asked for.
+func schedNotices(t *sched.Totals, folding bool) []record.Notice {
 	if t.Threads == 0 && len(t.Counts) == 0 {
 		return nil
 	}
@@ -172,6 +172,13 @@ func schedNotices(t *sched.Totals) []record.Notice {
 		t.Threads, seconds(t.NS()), strings.Join(parts, ", "), t.Voluntary+t.Preempted, t.Preempted)
 	if t.LateSeen > 0 {
 		say(record.Info, "", "", "%d threads were off the CPU when the recording of them began: how long is not known", t.LateSeen)
+	}
+	if t.NoStack > 0 {
+		fix := ""
+		if folding {
+			fix = "perf record -g --switch-events -e sched:sched_switch, or -e context-switches/period=1/ without access to tracefs"
+		}
+		say(record.Info, "", fix, "of %d waits is not known where the thread left the CPU", t.NoStack)
 	}
 	for _, c := range t.Counts {
 		switch c.Reason {
