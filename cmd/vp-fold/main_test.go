@@ -12,6 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"vperf/lib/perf/data"
+	"vperf/lib/perf/data/datatest"
 	"vperf/lib/record"
 )
 
@@ -19,13 +21,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"vp-fold": main})
 }
 
-// perfHeader makes the header of a perf.data file that says it holds so many bytes of
-// data, and 8 bytes of it.
-func perfHeader(size uint64) []byte {
-	b := make([]byte, 112)
-	copy(b, "PERFILE2")
-	binary.LittleEndian.PutUint64(b[8:], 104)
-	binary.LittleEndian.PutUint64(b[40:], 104)
+// stackCopies makes a perf.data file with copies of stacks, which goes through perf. Its
+// header says that it holds so many bytes of records.
+func stackCopies(size uint64) []byte {
+	var w datatest.Recording
+	w.Event(data.Attr{SampleType: data.SampleIP | data.SampleStackUser})
+	w.Raw(make([]byte, 8))
+	b := w.File()
 	binary.LittleEndian.PutUint64(b[48:], size)
 	return b
 }
@@ -39,7 +41,7 @@ func writeDump(name string) error {
 	defer file.Close()
 	w := record.NewWriter(file)
 	w.Begin(record.Stream{By: "vp-collect 1", Profile: "p", Clock: "monotonic"})
-	if err := record.WriteDump(w, record.DumpPerfData, bytes.NewReader(perfHeader(8))); err != nil {
+	if err := record.WriteDump(w, record.DumpPerfData, bytes.NewReader(stackCopies(8))); err != nil {
 		return err
 	}
 	w.End("")
@@ -63,7 +65,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PERF", "")
 			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp"))
 			for name, size := range map[string]uint64{"data": 8, "unfinished": 0} {
-				if err := os.WriteFile(filepath.Join(env.WorkDir, name), perfHeader(size), 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(env.WorkDir, name), stackCopies(size), 0o644); err != nil {
 					return err
 				}
 			}

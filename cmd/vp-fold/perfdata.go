@@ -15,8 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vperf/lib/perf"
+	"vperf/lib/perf/data"
+	"vperf/lib/perf/machine"
+	"vperf/lib/perf/recording"
 	"vperf/lib/perf/script"
 	"vperf/lib/sched"
+	"vperf/lib/symbol"
 	"vperf/lib/tool"
 )
 
@@ -60,8 +64,50 @@ type perfError struct {
 
 func (e *perfError) Error() string { return e.text }
 
-// openPerfData starts to read a perf.data file.
-func openPerfData(ctx context.Context, path string, o *options) (*perfScript, error) {
+// openPerfData starts to read a perf.data file. Only what holds copies of stacks, which
+// have to be unwound, goes through perf.
+func openPerfData(ctx context.Context, path string, o *options) (recording.Source, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := data.NewReader(file)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	if !machine.NeedsUnwinding(r.Events()) {
+		return newPerfNative(r, file, o), nil
+	}
+	file.Close()
+	return openPerfScript(ctx, path, o)
+}
+
+// perfNative reads a perf.data file by itself.
+type perfNative struct {
+	*machine.Source
+	reader *data.Reader
+	file   io.Closer
+}
+
+func newPerfNative(r *data.Reader, file io.Closer, o *options) *perfNative {
+	finder := &symbol.Finder{NoInline: o.shape.NoInline}
+	src := machine.NewSource(r, machine.Options{
+		Open:      func(m symbol.Module) machine.Names { return finder.Open(m) },
+		Inlined:   !o.shape.NoInline,
+		Addresses: o.naming.Addresses,
+	})
+	return &perfNative{src, r, file}
+}
+
+// Close closes the file.
+func (s *perfNative) Close() error {
+	s.reader.Close()
+	return s.file.Close()
+}
+
+// openPerfScript starts perf script.
+func openPerfScript(ctx context.Context, path string, o *options) (*perfScript, error) {
 	p, err := perf.Find(ctx)
 	if err != nil {
 		return nil, err

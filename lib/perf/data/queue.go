@@ -33,6 +33,8 @@ func (q *queue) add(w waiting) {
 	q.list = append(q.list, w)
 }
 
+func (q *queue) empty() bool { return q.next == len(q.list) }
+
 // finishRound makes what is complete ready.
 func (q *queue) finishRound() {
 	q.flush(q.round)

@@ -25,7 +25,8 @@ type Reader struct {
 	events  events
 	info    Info
 	formats map[uint32]*Format // of tracepoints, by id
-	counts  map[Type]uint64
+	counts  [countTypes]uint64
+	unknown uint64 // records of types beyond
 
 	pool     chunks
 	outer    stream  // the recording
@@ -34,6 +35,7 @@ type Reader struct {
 	inside   bool // records come from inner
 	queue    queue
 	held     *chunk // of record
+	ahead    bool   // Next is to yield the record that is there
 	record   Record
 	ended    bool
 	fault    *Fault
@@ -77,10 +79,11 @@ func orderOf(head []byte) (o order, ok bool) {
 	return o, false
 }
 
-// NewReader reads the header of a recording. Unless perf record wrote it into a pipe, in
-// has to be an [io.ReaderAt] too; then it is read from its beginning, wherever it stands.
+// NewReader reads the header of a recording, and of a pipe what stands in front of the
+// first record of the kernel. Unless perf record wrote into a pipe, in has to be an
+// [io.ReaderAt] too; then it is read from its beginning, wherever it stands.
 func NewReader(in io.Reader) (*Reader, error) {
-	r := &Reader{counts: map[Type]uint64{}, info: Info{BuildIDs: map[string]BuildID{}}}
+	r := &Reader{info: Info{BuildIDs: map[string]BuildID{}}}
 	r.record.events = &r.events
 	at, seekable := in.(io.ReaderAt)
 	head := make([]byte, fileHeaderSize)
@@ -109,6 +112,9 @@ func NewReader(in io.Reader) (*Reader, error) {
 			in = io.NewSectionReader(at, pipeHeaderSize, 1<<62)
 		}
 		r.outer = stream{pool: &r.pool, in: in, offset: pipeHeaderSize, limit: -1}
+		for !r.ended && !r.ahead && r.queue.empty() {
+			r.ahead = r.read()
+		}
 		return r, nil
 	case size >= fileHeaderSize && !seekable:
 		return nil, ErrNotSeekable
@@ -121,6 +127,10 @@ func NewReader(in io.Reader) (*Reader, error) {
 // Next moves to the next record. At the end of the recording, and where it cannot be read
 // any further, it returns false.
 func (r *Reader) Next() bool {
+	if r.ahead {
+		r.ahead = false
+		return true
+	}
 	if r.held != nil {
 		r.pool.release(r.held)
 		r.held = nil
@@ -158,16 +168,22 @@ func (r *Reader) Err() error { return r.err }
 // Fault returns what is wrong with the recording, nil where nothing is.
 func (r *Reader) Fault() *Fault { return r.fault }
 
-// Info returns what is known about the recording. A file has it from the beginning, a
-// pipe in front of its first sample.
+// Info returns what is known about the recording. A pipe may have build-ids at its end.
 func (r *Reader) Info() *Info { return &r.info }
 
-// Events returns the events, in their order; in a pipe those that were read so far.
+// Events returns the events, in their order.
 func (r *Reader) Events() []*Event { return r.events.list }
 
-// Counts returns how many records of each type were read, those included that Next does
-// not yield.
-func (r *Reader) Counts() map[Type]uint64 { return r.counts }
+// Count returns how many records of a type were read, whether Next yields them or not.
+func (r *Reader) Count(t Type) uint64 {
+	if t < countTypes {
+		return r.counts[t]
+	}
+	return 0
+}
+
+// Unknown returns how many records were skipped whose types are of a perf to come.
+func (r *Reader) Unknown() uint64 { return r.unknown }
 
 // IsPipe reports whether perf record wrote into a pipe.
 func (r *Reader) IsPipe() bool { return r.pipe }
@@ -216,7 +232,11 @@ func (r *Reader) read() bool {
 	b := s.bytes(size)
 	place := s.place()
 	s.at += size
-	r.counts[t]++
+	if t < countTypes {
+		r.counts[t]++
+	} else {
+		r.unknown++
+	}
 	if t >= recordUser {
 		return r.user(s, t, b, place)
 	}
@@ -238,6 +258,7 @@ func (r *Reader) read() bool {
 
 const (
 	recordHeader = 8
+	countTypes   = 96 // those that are known, and some room
 	// A recording without FINISHED_ROUND records has to be sorted whole. perf writes them;
 	// what was decompressed from a few bytes must not fill the memory for want of them.
 	maxChunks = 2048

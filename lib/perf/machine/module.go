@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"path"
@@ -82,6 +83,18 @@ func (s *modules) recordedID(m *module) string {
 		return id.ID
 	}
 	return s.info.BuildIDs[m.name].ID
+}
+
+// buildID returns the build-id of the module that frames call by a name.
+func (s *modules) buildID(name string) string {
+	for _, list := range s.byPath {
+		for _, m := range list {
+			if m.name == name {
+				return cmp.Or(m.found.BuildID, s.recordedID(m))
+			}
+		}
+	}
+	return ""
 }
 
 // user returns the module of a user's mapping.

@@ -134,6 +134,9 @@ func (s *Source) Stack(i int) []int32 { return s.stacks.stacks[i] }
 // Frame returns a frame.
 func (s *Source) Frame(i int32) *record.Frame { return &s.frames.list[i] }
 
+// BuildID returns the build-id of a module of frames, empty where it is not known.
+func (s *Source) BuildID(module string) string { return s.frames.modules.buildID(module) }
+
 // Tally returns what was counted.
 func (s *Source) Tally() *recording.Tally { return &s.tally }
 
