@@ -54,7 +54,7 @@ func (e *elfSymbols) add(im *image, table elf.SectionType) (err error) {
 	if im.Class == elf.ELFCLASS32 {
 		size = 16
 	}
-	wanted := im.wantedSections()
+	wanted := e.wantedSections(im)
 	if e.list == nil {
 		e.list = make([]entry, 0, len(data)/size)
 	}
@@ -125,9 +125,12 @@ type wanted struct {
 	addr, offset uint64
 }
 
-func (im *image) wantedSections() []wanted {
+func (e *elfSymbols) wantedSections(im *image) []wanted {
 	list := make([]wanted, len(im.Sections))
 	for i, s := range im.Sections {
+		if s.Type == elf.SHT_NOBITS && i < len(e.runtime.Sections) {
+			s = e.runtime.Sections[i] // a debug file lacks it, and so where it was
+		}
 		list[i] = wanted{
 			allocated: s.Flags&elf.SHF_ALLOC != 0,
 			labels:    strings.Contains(s.Name, "text") || strings.Contains(s.Name, "data"),

@@ -6,14 +6,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"vperf/internal/need"
 )
 
-// need skips, by name, a test whose tools are not there.
-func need(t *testing.T, tools ...string) {
+// tools ends a test whose tools are not there.
+func tools(t *testing.T, names ...string) {
 	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed: this test compares with it", tool)
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			need.Missing(t, "needs %s, which this test compares with", name)
 		}
 	}
 }
@@ -31,7 +33,7 @@ func output(t *testing.T, name string, args ...string) string {
 
 // TestNM asks for every sized function that nm lists in files of this machine.
 func TestNM(t *testing.T) {
-	need(t, "nm")
+	tools(t, "nm")
 	for _, path := range []string{"/usr/bin/perf", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/proc/self/exe"} {
 		t.Run(strings.ReplaceAll(path[1:], "/", "_"), func(t *testing.T) {
 			im, err := openImage(path)

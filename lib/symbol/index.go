@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 	"sync/atomic"
 )
@@ -13,6 +12,7 @@ import (
 type entry struct {
 	start, end uint64
 	name       uint32 // where it begins in the text
+	place      uint32 // in the table, once sorted
 	module     uint16 // of kallsyms: 0 is the kernel itself
 	rank       rank
 	plt        bool
@@ -46,9 +46,15 @@ type index struct {
 // sortEntries orders by address; those of one address keep the order of their table,
 // which decides between them last.
 func sortEntries(list []entry) {
-	byStart := func(a, b entry) int { return cmp.Compare(a.start, b.start) }
-	if !slices.IsSortedFunc(list, byStart) {
-		slices.SortStableFunc(list, byStart)
+	sorted := true
+	for i := range list {
+		list[i].place = uint32(i)
+		sorted = sorted && (i == 0 || list[i-1].start <= list[i].start)
+	}
+	if !sorted { // much faster than a stable sort
+		slices.SortFunc(list, func(a, b entry) int {
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.place, b.place))
+		})
 	}
 }
 
@@ -181,7 +187,15 @@ func newIndex(list []entry, text []byte, spell func(string) string) *index {
 // find returns the symbol at an address: the one that begins last, or the narrowest
 // around it, or -1.
 func (x *index) find(addr uint64) int {
-	i := sort.Search(len(x.starts), func(i int) bool { return x.starts[i] > addr }) - 1
+	lo, hi := 0, len(x.starts)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); x.starts[mid] <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	i := lo - 1
 	for i >= 0 && addr >= x.ends[i] {
 		if x.outer == nil {
 			return -1

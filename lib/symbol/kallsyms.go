@@ -3,10 +3,12 @@ package symbol
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // kallsyms is what /proc/kallsyms lists: the symbols of the kernel, and apart from them
@@ -32,13 +34,15 @@ const maxKallsyms = 1 << 28
 //	ffffffffc0345000 t nf_ct_get_tuple	[nf_conntrack]
 //
 // Functions and data count, as in perf: data ends the function before it.
-func parseKallsyms(r io.Reader) (*kallsyms, error) {
+//
+// hint is about how many bytes will come: fresh memory for growing is what takes longest.
+func parseKallsyms(r io.Reader, hint int64) (*kallsyms, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	k := &kallsyms{modules: map[string]*index{}}
 	ids := map[string]uint16{"": 0}
 	names := []string{""}
-	var list []entry
-	var text []byte
+	list := make([]entry, 0, hint/40)
+	text := make([]byte, 0, hint/2)
 	var lines, zero int
 	for {
 		line, err := in.ReadSlice('\n')
@@ -84,26 +88,21 @@ func parseKallsyms(r io.Reader) (*kallsyms, error) {
 	sortEntries(list)
 	fillEnds(list)
 	list = dropAliases(list, text, nil)
-	for id, part := range splitModules(list, len(names)) {
-		k.modules[names[id]] = newIndex(part, text, nil)
+	byModule := func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.module, b.module), cmp.Compare(a.start, b.start))
+	}
+	if !slices.IsSortedFunc(list, byModule) {
+		slices.SortFunc(list, byModule)
+	}
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].module == list[0].module {
+			n++
+		}
+		k.modules[names[list[0].module]] = newIndex(list[:n], text, nil)
+		list = list[n:]
 	}
 	return k, nil
-}
-
-// splitModules gathers the entries of each module.
-func splitModules(list []entry, n int) [][]entry {
-	counts := make([]int, n)
-	for i := range list {
-		counts[list[i].module]++
-	}
-	parts := make([][]entry, n)
-	for i, c := range counts {
-		parts[i] = make([]entry, 0, c)
-	}
-	for _, e := range list {
-		parts[e.module] = append(parts[e.module], e)
-	}
-	return parts
 }
 
 // kallsym takes a line apart; ok is false for lines that are no symbol, or none that counts.

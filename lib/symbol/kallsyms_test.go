@@ -24,7 +24,7 @@ ffffffffc04000100000000 t too_long
 
 func parsed(t *testing.T, text string) *kallsyms {
 	t.Helper()
-	k, err := parseKallsyms(strings.NewReader(text))
+	k, err := parseKallsyms(strings.NewReader(text), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,14 +69,14 @@ func TestKallsyms(t *testing.T) {
 }
 
 func TestKallsymsRefused(t *testing.T) {
-	if _, err := parseKallsyms(strings.NewReader("")); !errors.Is(err, errNoKallsyms) {
+	if _, err := parseKallsyms(strings.NewReader(""), 0); !errors.Is(err, errNoKallsyms) {
 		t.Errorf("empty: %v", err)
 	}
 	zeros := "0000000000000000 T _text\n0000000000000000 t a\t[m]\n"
-	if _, err := parseKallsyms(strings.NewReader(zeros)); !errors.Is(err, errRestricted) {
+	if _, err := parseKallsyms(strings.NewReader(zeros), 0); !errors.Is(err, errRestricted) {
 		t.Errorf("restricted: %v", err)
 	}
-	if _, err := parseKallsyms(strings.NewReader(strings.Repeat("x", 1<<17))); err == nil {
+	if _, err := parseKallsyms(strings.NewReader(strings.Repeat("x", 1<<17)), 0); err == nil {
 		t.Error("a line of 128 KiB was taken")
 	}
 }
@@ -106,7 +106,7 @@ func FuzzKallsyms(f *testing.F) {
 	f.Add(listed)
 	f.Add("0 T a\nffffffffffffffff T b\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		k, err := parseKallsyms(strings.NewReader(text))
+		k, err := parseKallsyms(strings.NewReader(text), 0)
 		if err != nil {
 			return
 		}

@@ -28,7 +28,11 @@ func (f *Finder) listing(path string) *listing {
 			return l
 		}
 		defer file.Close()
-		l.kallsyms, l.err = parseKallsyms(file)
+		size := int64(6 << 20) // of /proc/kallsyms, which does not tell its own
+		if info, err := file.Stat(); err == nil && info.Size() > 0 {
+			size = min(info.Size(), maxKallsyms)
+		}
+		l.kallsyms, l.err = parseKallsyms(file, size)
 		return l
 	})
 }

@@ -106,23 +106,19 @@ func (f *Finder) dwarf(im *image, mayLink bool) (*dwarf.Data, error) {
 	return d, nil
 }
 
-// expands is how much larger than compressed a section may be. Debug information shrinks
-// to a half or a tenth.
-const expands = 64
-
-func (im *image) mappedSection(s *elf.Section, mapped []byte) (data []byte, err error) {
+func (im *image) mappedSection(s *elf.Section, mapped []byte) ([]byte, error) {
 	switch {
 	case s == nil || s.Type == elf.SHT_NOBITS:
 		return nil, nil
 	case s.Offset > uint64(len(mapped)) || s.FileSize > uint64(len(mapped))-s.Offset:
 		return nil, fmt.Errorf("%s: %s is not in the file: it was cut", im.path, s.Name)
-	case s.Flags&elf.SHF_COMPRESSED == 0:
-		return mapped[s.Offset : s.Offset+s.FileSize], nil
-	case s.Size > expands*s.FileSize:
-		return nil, fmt.Errorf("%s: %s claims to be more than %d times larger than compressed", im.path, s.Name, expands)
 	}
-	defer recovered(im.path, &err)
-	if data, err = s.Data(); err != nil {
+	data := mapped[s.Offset : s.Offset+s.FileSize]
+	if s.Flags&elf.SHF_COMPRESSED == 0 {
+		return data, nil
+	}
+	data, err := im.inflate(data)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", im.path, s.Name, err)
 	}
 	return data, nil
