@@ -34,17 +34,22 @@ func (t *Tracker) begin(h *thread, at int64) {
 
 // fork begins a life.
 func (t *Tracker) fork(e *recording.TaskEvent) {
-	if h := t.threads[e.TID]; h != nil && h.phase > guessed {
-		if h.since == e.TimeNS && h.StartNS == e.TimeNS {
-			t.totals.count(Repeated, e.Place)
-			return
-		}
+	h := t.threads[e.TID]
+	living := h != nil && h.phase > guessed
+	switch end, ended := t.ended[e.TID]; {
+	case living && e.TimeNS < h.since || ended && e.TimeNS < end.exit:
+		t.totals.count(Disorder, e.Place)
+		return
+	case living && h.since == e.TimeNS && h.StartNS == e.TimeNS:
+		t.totals.count(Repeated, e.Place)
+		return
+	case living:
 		t.totals.count(NoExit, e.Place)
 		t.close(h, h.since) // what came after is not known
 	}
 	delete(t.threads, e.TID)
 	delete(t.ended, e.TID)
-	h := t.thread(e.TID)
+	h = t.thread(e.TID)
 	h.name(e.PID, e.Comm)
 	h.phase, h.StartNS, h.since = waiting, e.TimeNS, e.TimeNS
 	h.wait = Wait{State: Runnable, CPU: e.CPU}
@@ -162,9 +167,9 @@ func (h *thread) completes(by source, at int64) bool {
 	return by != h.by && !h.both && at-h.since <= sameSwitch
 }
 
-// exit ends a life.
-func (t *Tracker) exit(h *thread, at, place int64) {
-	t.ended[h.TID] = struct{}{}
+// exit ends a life. last is the time of the thread's last switch, or goesOn.
+func (t *Tracker) exit(h *thread, at, last, place int64) {
+	t.ended[h.TID] = ending{at, last}
 	if h.phase == guessed {
 		t.begin(h, at)
 	}

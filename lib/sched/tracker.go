@@ -30,7 +30,7 @@ type Tracker struct {
 	OnLife func(*Life)
 
 	threads map[int64]*thread
-	ended   map[int64]struct{}
+	ended   map[int64]ending
 	local   map[int64]int64 // threads of another pid namespace, see Sample
 	totals  Totals
 
@@ -40,7 +40,7 @@ type Tracker struct {
 
 // NewTracker returns a Tracker that has seen nothing.
 func NewTracker() *Tracker {
-	t := &Tracker{threads: map[int64]*thread{}, ended: map[int64]struct{}{}, local: map[int64]int64{}}
+	t := &Tracker{threads: map[int64]*thread{}, ended: map[int64]ending{}, local: map[int64]int64{}}
 	t.totals.StartNS, t.totals.EndNS = math.MaxInt64, math.MinInt64
 	return t
 }
@@ -102,7 +102,7 @@ func (t *Tracker) Task(e *recording.TaskEvent) {
 		t.fork(e)
 		return
 	}
-	if _, ended := t.ended[e.TID]; ended {
+	if t.hasEnded(e.TID, e.TimeNS) {
 		t.totals.count(AfterEnd, e.Place)
 		return
 	}
@@ -122,8 +122,25 @@ func (t *Tracker) Task(e *recording.TaskEvent) {
 	case recording.TaskExec:
 		t.begin(h, e.TimeNS)
 	case recording.TaskExit:
-		t.exit(h, e.TimeNS, e.Place)
+		t.exit(h, e.TimeNS, goesOn, e.Place)
 	}
+}
+
+// An ending is when a thread ended, and when it left its CPU for the last time.
+type ending struct{ exit, last int64 }
+
+// goesOn is when an ended thread leaves its CPU for the last time, while that is to come.
+const goesOn = math.MaxInt64
+
+// hasEnded reports whether a thread has ended, and its number was not given to another:
+// that needs a fork, or, where forks are not recorded, a last switch some time ago.
+func (t *Tracker) hasEnded(tid, at int64) bool {
+	end, ended := t.ended[tid]
+	if ended && at-end.last > sameSwitch {
+		delete(t.ended, tid)
+		return false
+	}
+	return ended
 }
 
 // Seen says that the recording goes on until a time at least.
@@ -148,7 +165,7 @@ func (t *Tracker) Sample(s *recording.Sample) {
 		t.lastEvent, t.isCounter = s.Event, event.Base(s.Event) == Counter
 	}
 	if t.isCounter {
-		if _, ended := t.ended[s.TID]; !ended && s.TID > 0 {
+		if s.TID > 0 && !t.hasEnded(s.TID, s.TimeNS) {
 			h := t.thread(s.TID)
 			h.leavingStack, h.leavingNS = s.Stack, s.TimeNS
 		}
@@ -184,7 +201,10 @@ func (t *Tracker) localID(tid int64) int64 {
 
 // leave has the thread of a sample leave the CPU.
 func (t *Tracker) leave(tid int64, s *recording.Sample, x *Switch) (repeated bool) {
-	if _, ended := t.ended[tid]; ended {
+	if t.hasEnded(tid, s.TimeNS) {
+		if x.State == Ended {
+			t.ended[tid] = ending{t.ended[tid].exit, s.TimeNS}
+		}
 		t.totals.count(AfterEnd, s.Place)
 		return false
 	}
@@ -199,7 +219,7 @@ func (t *Tracker) leave(tid int64, s *recording.Sample, x *Switch) (repeated boo
 		return false
 	}
 	if x.State == Ended {
-		t.exit(h, s.TimeNS, s.Place)
+		t.exit(h, s.TimeNS, s.TimeNS, s.Place)
 		return false
 	}
 	return t.out(h, &departure{at: s.TimeNS, cpu: s.CPU, by: byTracepoint, state: x.State, stack: s.Stack, place: s.Place})
@@ -208,7 +228,7 @@ func (t *Tracker) leave(tid int64, s *recording.Sample, x *Switch) (repeated boo
 // enter has a thread get the CPU that another left. Of a thread that has no record of its
 // own it cannot be told whether it belongs to what was recorded.
 func (t *Tracker) enter(tid int64, s *recording.Sample, x *Switch) (repeated bool) {
-	if _, ended := t.ended[tid]; ended {
+	if t.hasEnded(tid, s.TimeNS) {
 		return false
 	}
 	h := t.thread(tid)

@@ -38,6 +38,7 @@ func newWitness(t testing.TB) *witness {
 			t.Errorf("less than nothing: %+v", *l)
 		}
 		w.lives = append(w.lives, *l)
+		delete(last, l.TID) // the number may be given again, and time go backwards
 	}
 	return w
 }
@@ -171,6 +172,9 @@ func TestTracker(t *testing.T) {
 		{"after the exit", "exec:5@5 exit:5@10 5-X-0@12 out:5@13 6-S-5@14", "6:open-sleep>=0 2 switches of threads that had ended"},
 		{"a number used again", "exec:5@5 exit:5@10 fork:5@20 in:5@30 exit:5@40", "5:runnable@20+10"},
 		{"a number used again, exit lost", "exec:5@5 out:5@10 fork:5@20 in:5@30", "5:runnable@20+10 1 threads that were made before they ended"},
+		{"a number used again, without a fork", "5-S-6@10 6-X-5@20 out:6@21 5-Z-0@30 0-R-6@20000030 6-D-0@20000040 0-R-6@20000050", "5:sleep@10+10/10 6:blocked@20000040+10/20000040 1 switches of threads that had ended; 2 late"},
+		{"the last switch after the exit, then another of that number", "exec:5@5 exit:5@10 5-R-0@12 0-R-5@15 5-X-0@20 5-X-0@20 0-R-5@20000030 5-D-0@20000040 0-R-5@20000050", "5:blocked@20000040+10/20000040 3 switches of threads that had ended; 1 late"},
+		{"fork before the exit that precedes it", "exec:5@5 exit:5@10 fork:5@8 in:5@9", "1 switches out of order; 1 switches of threads that had ended"},
 		{"fork told twice", "fork:5@20 fork:5@20 in:5@30", "5:runnable@20+10 1 repeated switches"},
 		{"successors that are not recorded", "5-S-9@10 in:5@50 5-S-9@60 in:5@70 5-S-9@80 in:5@90", "5:sleep@10+40/10 5:sleep@60+10/60 5:sleep@80+10/80"},
 		{"a successor that only exits", "5-S-9@10 exit:9@30", "5:open-sleep>=20 1 late"},
