@@ -2,27 +2,27 @@ package symbol
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"hash/crc32"
 	"io"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"vperf/lib/record"
 )
 
 // elfTable makes the table of a file that was mapped.
-func (f *Finder) elfTable(im *image) *Table {
+func (f *Finder) elfTable(im *image, kind Kind) *Table {
 	t := &Table{}
-	if !f.NoInline && im.closer != nil {
+	if !f.NoInline && kind != VDSO {
 		t.lines = &lines{finder: f, runtime: im}
 	}
 	symbols := &elfSymbols{runtime: im}
-	err := f.collect(symbols)
-	if len(symbols.list) == 0 && err == nil {
-		t.problem = &Problem{
-			Cause: record.CauseSymbolsMissing, Text: im.path + " has no symbols: it is stripped",
-			Hint: debugHint,
-		}
+	whole, err := f.collect(symbols)
+	if path, n := im.path, len(symbols.list); !whole && kind != VDSO {
+		t.stripped = sync.OnceValue(func() *Problem { return f.strippedProblem(path, n) })
 	}
 	var indexErr error
 	if t.index, indexErr = symbols.index(); err == nil {
@@ -34,27 +34,32 @@ func (f *Finder) elfTable(im *image) *Table {
 	return t
 }
 
-const debugHint = "do not strip it, or install its debug symbols (Debian: the package's -dbgsym or -dbg)"
+func (f *Finder) strippedProblem(path string, symbols int) *Problem {
+	p := &Problem{Cause: record.CauseSymbolsMissing, Text: path + " is stripped: it has no names of functions"}
+	if symbols > 0 {
+		p.Text = path + " is stripped: only what it exports has names"
+	}
+	p.Hint = f.debugHint(strings.TrimPrefix(path, f.SymFS))
+	return p
+}
 
 // collect reads the symbol table of the file, or of its separate debug file, or what a
-// stripped file keeps: MiniDebugInfo and the symbols that it exports.
-func (f *Finder) collect(symbols *elfSymbols) error {
+// stripped file keeps: MiniDebugInfo and the symbols that it exports. It reports whether
+// those are all that there were.
+func (f *Finder) collect(symbols *elfSymbols) (whole bool, err error) {
 	im := symbols.runtime
 	if im.hasContents(".symtab") {
-		return symbols.add(im, elf.SHT_SYMTAB)
+		return true, symbols.add(im, elf.SHT_SYMTAB)
 	}
 	if debug := f.debugFile(im, ".symtab"); debug != nil {
 		defer debug.Close()
-		return symbols.add(debug, elf.SHT_SYMTAB)
+		return true, symbols.add(debug, elf.SHT_SYMTAB)
 	}
-	if mini, err := miniDebugInfo(im); err != nil {
-		return err
-	} else if mini != nil {
-		if err := symbols.add(mini, elf.SHT_SYMTAB); err != nil {
-			return err
-		}
+	mini, err := miniDebugInfo(im)
+	if err == nil && mini != nil {
+		whole, err = true, symbols.add(mini, elf.SHT_SYMTAB)
 	}
-	return symbols.add(im, elf.SHT_DYNSYM)
+	return whole, cmp.Or(err, symbols.add(im, elf.SHT_DYNSYM))
 }
 
 // debugFile finds the separate debug file of an image that holds a section: where
@@ -67,10 +72,11 @@ func (f *Finder) debugFile(im *image, section string) *image {
 		link bool
 	}
 	var places []place
+	path := strings.TrimPrefix(im.path, f.SymFS)
 	add := func(path string) { places = append(places, place{path: path}) }
 	if name, crc, ok := im.debugLink(); ok {
 		dir := filepath.Dir(im.path)
-		for _, p := range []string{dir + "/" + name, dir + "/.debug/" + name, f.SymFS + "/usr/lib/debug" + dir + "/" + name} {
+		for _, p := range []string{dir + "/" + name, dir + "/.debug/" + name, f.SymFS + "/usr/lib/debug" + filepath.Dir(path) + "/" + name} {
 			places = append(places, place{p, crc, true})
 		}
 	}
@@ -79,8 +85,8 @@ func (f *Finder) debugFile(im *image, section string) *image {
 			add(p)
 		}
 		add(f.SymFS + "/usr/lib/debug/.build-id/" + id[:2] + "/" + id[2:] + ".debug")
-		add(f.SymFS + "/usr/lib/debug" + im.path + ".debug")
-		add(f.SymFS + "/usr/lib/debug" + im.path)
+		add(f.SymFS + "/usr/lib/debug" + path + ".debug")
+		add(f.SymFS + "/usr/lib/debug" + path)
 	}
 	for _, p := range places {
 		debug, err := openImage(p.path)

@@ -72,7 +72,7 @@ func (f *Finder) openUser(m Module) *Table {
 		return &Table{problem: problem}
 	}
 	defer im.Close()
-	return get(f, &f.files, im.path+"\x00"+im.buildID, func() *Table { return f.elfTable(im) })
+	return get(f, &f.files, im.path+"\x00"+im.buildID, func() *Table { return f.elfTable(im, User) })
 }
 
 // mapped finds the file that was mapped: at its path, in the mount namespace of its process

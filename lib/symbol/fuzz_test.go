@@ -40,7 +40,7 @@ func FuzzELF(f *testing.F) {
 		}
 		im.debugLink()
 		finder := &Finder{Home: "/nonexistent", SymFS: "/nonexistent"}
-		table := finder.elfTable(im)
+		table := finder.elfTable(im, User)
 		if table.index != nil {
 			checkIndex(t, table.index)
 		}

@@ -169,7 +169,7 @@ func (f *Finder) openVDSO(m Module) *Table {
 		}}
 	}
 	defer found.Close()
-	return get(f, &f.files, found.path+"\x00"+found.buildID, func() *Table { return f.elfTable(found) })
+	return get(f, &f.files, found.path+"\x00"+found.buildID, func() *Table { return f.elfTable(found, VDSO) })
 }
 
 // ownVDSO reads the vdso of this process from its memory.

@@ -5,16 +5,25 @@ type Table struct {
 	index   *index
 	delta   uint64 // what is added to an address before it is looked up
 	problem *Problem
-	lines   *lines // nil where none are looked for
+
+	stripped func() *Problem // nil unless names are missing for that reason: who has them is looked up when asked
+	lines    *lines          // nil where none are looked for
 }
 
 // Problem returns why the table lacks names, or nil. Once Frames was called it may also be
-// why it lacks inlined functions.
+// why it lacks inlined functions. Looking for what would help takes some milliseconds:
+// ask for modules with unresolved addresses only.
 func (t *Table) Problem() *Problem {
-	if t.problem != nil || t.lines == nil {
+	if t.problem != nil {
 		return t.problem
 	}
-	return t.lines.problem.Load()
+	if t.stripped != nil {
+		return t.stripped()
+	}
+	if t.lines != nil {
+		return t.lines.problem.Load()
+	}
+	return nil
 }
 
 // Symbol returns the symbol at an offset: a file offset (ip - map start + map offset), or
