@@ -185,7 +185,7 @@ func schedNotices(t *sched.Totals, folding bool) []record.Notice {
 		case sched.Repeated, sched.AfterEnd:
 			say(record.Info, "", "", "%d %s were read over", c.N, c.Reason)
 		case sched.NoReturn, sched.NoLeave:
-			say(record.Warning, record.CauseLostSamples, "perf record --switch-events records both, -m 16M loses less",
+			say(record.Warning, "", "perf record --switch-events records both, -m 16M loses less",
 				"%d %s, the first at %d: their waits are left out", c.N, c.Reason, c.Place)
 		default:
 			say(record.Warning, record.CauseBadInput, "", "%d %s, the first at %d", c.N, c.Reason, c.Place)
