@@ -237,3 +237,53 @@ func TestFormatsOfRecording(t *testing.T) {
 		}
 	}
 }
+
+// TestPprofInput keeps what a profile says of its sample types and modules.
+func TestPprofInput(t *testing.T) {
+	f := &pprofile.Function{ID: 1, Name: "alloc"}
+	m := &pprofile.Mapping{ID: 1, File: "/opt/app", BuildID: "0123abcd", HasFunctions: true}
+	l := &pprofile.Location{ID: 1, Mapping: m, Line: []pprofile.Line{{Function: f}}}
+	in := filepath.Join(t.TempDir(), "heap")
+	file, err := os.Create(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := &pprofile.Profile{
+		SampleType: []*pprofile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}},
+		Function:   []*pprofile.Function{f}, Mapping: []*pprofile.Mapping{m}, Location: []*pprofile.Location{l},
+		Sample: []*pprofile.Sample{{Location: []*pprofile.Location{l}, Value: []int64{2, 4096}}},
+	}
+	if err := heap.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fold := func(args ...string) []byte {
+		t.Helper()
+		return output(t, exec.CommandContext(t.Context(), "vp-fold", slices.Concat([]string{"--quiet", in}, args)...))
+	}
+	for format, want := range map[string]string{
+		"speedscope": `"unit":"bytes","startValue":0,"endValue":4096`,
+		"firefox":    `"weight":[4096],"weightType":"bytes"`,
+		"tree":       `"event":"alloc_space","unit":"bytes","weight":4096`,
+		"ndjson":     `"name":"alloc_space","unit":"bytes","kind":"counter"`,
+	} {
+		if out := fold("--format", format); !bytes.Contains(out, []byte(want)) {
+			t.Errorf("%s: no %s in %s", format, want, out)
+		}
+	}
+	if out := fold("--format", "tree", "--event", "alloc_objects"); !bytes.Contains(out, []byte(`"event":"alloc_objects","unit":"count","weight":2,`)) {
+		t.Errorf("objects: %s", out)
+	}
+	again, err := pprofile.ParseData(fold("--format", "pprof"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := again.Mapping[0].BuildID; id != m.BuildID {
+		t.Errorf("build id %q", id)
+	}
+	if st := again.SampleType[1]; st.Type != "alloc_space" || st.Unit != "bytes" || again.Sample[0].Value[1] != 4096 {
+		t.Errorf("%s/%s %v", st.Type, st.Unit, again.Sample[0].Value)
+	}
+}

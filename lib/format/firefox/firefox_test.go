@@ -122,7 +122,7 @@ func read(t *testing.T, data []byte) *profile {
 	within := func(name string, i, n int) {
 		t.Helper()
 		if i < 0 || i >= n {
-			t.Errorf("%s: %d is not below %d", name, i, n)
+			t.Fatalf("%s: %d is not below %d", name, i, n)
 		}
 	}
 	for i := range s.StackTable.Length {

@@ -119,7 +119,7 @@ func FuzzReader(f *testing.F) {
 		for line := range bytes.Lines(data) {
 			line = bytes.TrimSpace(line)
 			_, n, ok := cutNumber(line)
-			if len(line) > 0 && line[0] != '#' && (!ok || n > 0 || bytes.IndexAny(line, " \t") < 0) {
+			if len(line) > 0 && line[0] != '#' && (!ok || n > 0 || !bytes.ContainsAny(line, " \t")) {
 				want++
 			}
 		}
