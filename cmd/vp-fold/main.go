@@ -53,6 +53,7 @@ var ownFlags = []cli.Flag{
 	tool.ChoiceFlag("kernel", "kernel frames: full, boundary (one frame), drop", "full", "full", "boundary", "drop"),
 	tool.ChoiceFlag("root", "what folded stacks begin with: comm, thread (comm-pid/tid), none", "comm", "comm", "thread", "none"),
 	&cli.IntFlag{Name: "max-depth", Value: 128, Usage: "keep the `N` frames nearest the leaf of longer stacks (0: all)"},
+	&cli.StringFlag{Name: "symfs", Usage: "look for the files that name the code of a perf.data file below `DIR`"},
 	&cli.BoolFlag{Name: "no-inline", Usage: "leave out inlined functions"},
 	&cli.BoolFlag{Name: "addrs", Usage: "keep addresses: in frame records, and in folded text for what has no symbol"},
 	&cli.StringFlag{Name: "scope", Usage: "root the tree at the function `SYMBOL` and what was outlined from it"},

@@ -32,6 +32,31 @@ func stackCopies(size uint64) []byte {
 	return b
 }
 
+// burst makes a recording of a big-endian machine: three samples of 1000 ns, one of them
+// with another name, and a fourth that is lost. JIT code has names in a map of its own.
+func burst() *datatest.Recording {
+	w := &datatest.Recording{Big: true}
+	w.Event(data.Attr{
+		Type: data.TypeSoftware, Flags: data.FlagSampleIDAll | data.FlagExcludeGuest | data.FlagUseClockID, ClockID: 1,
+		SampleType: data.SampleIP | data.SampleTID | data.SampleTime | data.SamplePeriod | data.SampleCallchain,
+	}, 1)
+	w.Feature(3, datatest.Text("far"))
+	w.Feature(5, datatest.Text("6.1.0"))
+	id := func(time uint64) []byte { return w.Encode(0, 0, uint32(77), uint32(78), time)[8:] }
+	sample := func(time uint64) {
+		w.Record(data.RecordSample, data.ModeUser, uint64(0x10010), uint32(77), uint32(78), time, uint64(1000),
+			uint64(3), data.ContextUser, uint64(0x10010), uint64(0x10110))
+	}
+	sample(40)
+	sample(30)
+	w.Record(data.RecordComm, 0, uint32(77), uint32(78), "app", id(10))
+	w.Record(data.RecordComm, 0, uint32(77), uint32(78), "worker", id(35))
+	w.Record(data.RecordMmap, 0, uint32(77), uint32(77), uint64(0x10000), uint64(0x1000), uint64(0), "//anon", id(20))
+	sample(41)
+	w.Record(data.RecordLost, 0, uint64(1), uint64(1), id(42))
+	return w
+}
+
 // writeDump writes a record stream that carries a perf.data file.
 func writeDump(name string) error {
 	file, err := os.Create(name)
@@ -64,8 +89,13 @@ func TestScripts(t *testing.T) {
 			env.Setenv("FOLD", fold)
 			env.Setenv("PERF", "")
 			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp"))
-			for name, size := range map[string]uint64{"data": 8, "unfinished": 0} {
-				if err := os.WriteFile(filepath.Join(env.WorkDir, name), stackCopies(size), 0o644); err != nil {
+			w := burst()
+			cut := w.File()
+			for name, b := range map[string][]byte{
+				"data": stackCopies(8), "unfinished": stackCopies(0),
+				"burst": w.File(), "burst.pipe": w.Pipe(), "burst.cut": cut[:len(cut)-300],
+			} {
+				if err := os.WriteFile(filepath.Join(env.WorkDir, name), b, 0o644); err != nil {
 					return err
 				}
 			}

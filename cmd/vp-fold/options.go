@@ -34,6 +34,7 @@ type options struct {
 	shape    stack.Shape
 	naming   stack.Naming
 	tree     calltree.Options
+	symfs    string   // where the files of the machine that recorded are, "" for /
 	args     []string // the flags that change the result, for the stream record
 }
 
@@ -44,6 +45,7 @@ func newOptions(env *tool.Env) (*options, error) {
 		event:   flags.String("event"),
 		comms:   tool.List(flags.String("comm")),
 		root:    flags.String("root"),
+		symfs:   flags.String("symfs"),
 		offCPU:  flags.Bool("off-cpu"),
 		to:      math.MaxInt64,
 	}
@@ -121,7 +123,8 @@ func newOptions(env *tool.Env) (*options, error) {
 	}
 	o.naming = stack.Naming{Mark: flags.Bool("mark"), Addresses: flags.Bool("addrs")}
 	for _, name := range env.Flags.LocalFlagNames() {
-		if slices.ContainsFunc(ownFlags, func(f cli.Flag) bool { return f.Names()[0] == name }) {
+		isOwn := slices.ContainsFunc(ownFlags, func(f cli.Flag) bool { return f.Names()[0] == name })
+		if isOwn && name != "symfs" { // a path: what is found there counts, not where it is
 			o.args = append(o.args, "--"+name+"="+flags.String(name))
 		}
 	}

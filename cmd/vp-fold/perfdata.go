@@ -1,25 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
-	"context"
-	"encoding/binary"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
+	"strconv"
 
-	"golang.org/x/sys/unix"
-
-	"vperf/lib/perf"
 	"vperf/lib/perf/data"
 	"vperf/lib/perf/machine"
-	"vperf/lib/perf/recording"
-	"vperf/lib/perf/script"
-	"vperf/lib/sched"
+	"vperf/lib/record"
 	"vperf/lib/symbol"
 	"vperf/lib/tool"
 )
@@ -30,8 +21,44 @@ func isPerfData(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PERFILE2")) || bytes.HasPrefix(head, []byte("2ELIFREP"))
 }
 
-// spool copies a recording into a file of its own: perf does not read perf.data from a
-// pipe unless it was recorded into one.
+// perfData folds a recording. What perf record writes into a pipe is read as it comes; a
+// file that comes through one, or compressed, is copied first, for its names are at its
+// end.
+func (a *app) perfData(in *tool.Input) error {
+	b := a.newBatch(in.Name, record.Stream{})
+	head, _ := in.Reader.Peek(16)
+	switch {
+	case startsLikePerfData(in.Path):
+		b.perfData(in.Path, noRun)
+	case data.IsPipe(head):
+		b.perfPipe(in.Reader)
+	default:
+		path, err := spool(a.env, in.Reader)
+		if err != nil {
+			return &tool.Error{Place: in.Name, Text: "cannot be copied to a file: " + err.Error(), Err: err}
+		}
+		b.perfData(path, noRun)
+	}
+	return b.end()
+}
+
+// startsLikePerfData reports whether a path is that of a file that holds a recording as it
+// is.
+func startsLikePerfData(path string) bool {
+	if path == "" {
+		return false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, 8)
+	n, _ := io.ReadFull(file, head)
+	return isPerfData(head[:n])
+}
+
+// spool copies a recording into a file of its own.
 func spool(env *tool.Env, in io.Reader) (path string, err error) {
 	dir, err := env.TempDir()
 	if err != nil {
@@ -48,219 +75,100 @@ func spool(env *tool.Env, in io.Reader) (path string, err error) {
 	return file.Name(), err
 }
 
-// perfScript reads a perf.data file through `perf script`, which it runs.
-type perfScript struct {
-	*script.Reader
-	cmd      *exec.Cmd
-	out      *os.File
-	messages tail
-}
-
-// A perfError is what perf says about a recording that it cannot read.
-type perfError struct {
-	text string
-	hint string
-}
-
-func (e *perfError) Error() string { return e.text }
-
-// openPerfData starts to read a perf.data file. Only what holds copies of stacks, which
+// perfData reads a perf.data file into the batch. Only what holds copies of stacks, which
 // have to be unwound, goes through perf.
-func openPerfData(ctx context.Context, path string, o *options) (recording.Source, error) {
+func (b *batch) perfData(path string, run profiledRun) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		b.fail(err)
+		return
 	}
+	defer file.Close()
 	r, err := data.NewReader(file)
 	if err != nil {
-		file.Close()
-		return nil, err
+		b.fail(err)
+		return
 	}
+	defer r.Close()
+	if machine.NeedsUnwinding(r.Events()) {
+		b.perfScript(path, run)
+		return
+	}
+	b.perfRecords(r, run)
+}
+
+// perfPipe reads what perf record writes into a pipe.
+func (b *batch) perfPipe(in *bufio.Reader) {
+	var begun bytes.Buffer
+	tee := &teeReader{in: in, kept: &begun}
+	r, err := data.NewReader(tee)
+	if err != nil {
+		b.fail(err)
+		return
+	}
+	defer r.Close()
+	tee.kept = nil
 	if !machine.NeedsUnwinding(r.Events()) {
-		return newPerfNative(r, file, o), nil
+		b.perfRecords(r, noRun)
+		return
 	}
-	file.Close()
-	return openPerfScript(ctx, path, o)
+	path, err := spool(b.app.env, io.MultiReader(&begun, in))
+	if err != nil {
+		b.fail(err)
+		return
+	}
+	b.perfScript(path, noRun)
 }
 
-// perfNative reads a perf.data file by itself.
-type perfNative struct {
-	*machine.Source
-	reader *data.Reader
-	file   io.Closer
+// teeReader keeps what is read as long as someone wants it.
+type teeReader struct {
+	in   io.Reader
+	kept *bytes.Buffer
 }
 
-func newPerfNative(r *data.Reader, file io.Closer, o *options) *perfNative {
-	finder := &symbol.Finder{NoInline: o.shape.NoInline}
+func (t *teeReader) Read(p []byte) (int, error) {
+	n, err := t.in.Read(p)
+	if t.kept != nil {
+		t.kept.Write(p[:n])
+	}
+	return n, err
+}
+
+// perfRecords reads a recording without perf.
+func (b *batch) perfRecords(r *data.Reader, run profiledRun) {
+	o := b.app.opt
+	finder := &symbol.Finder{SymFS: o.symfs, NoInline: o.shape.NoInline}
 	src := machine.NewSource(r, machine.Options{
 		Open:      func(m symbol.Module) machine.Names { return finder.Open(m) },
 		Inlined:   !o.shape.NoInline,
 		Addresses: o.naming.Addresses,
 	})
-	return &perfNative{src, r, file}
-}
-
-// Close closes the file.
-func (s *perfNative) Close() error {
-	s.reader.Close()
-	return s.file.Close()
-}
-
-// openPerfScript starts perf script.
-func openPerfScript(ctx context.Context, path string, o *options) (*perfScript, error) {
-	p, err := perf.Find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// -f: a recording belongs to whoever made it, and root may read it all the same.
-	args := []string{"script", "-f", "-i", path, "--ns"}
-	output, err := outputArgs(ctx, p, path)
-	if err != nil {
-		return nil, err
-	}
-	args = append(args, output...)
-	if o.shape.NoInline {
-		args = append(args, "--no-inline")
-	}
-	s := &perfScript{cmd: p.Command(ctx, args...)}
-	s.cmd.Stderr = &s.messages
-	out, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	s.out, s.cmd.Stdout = out, in
-	// perf writes in small blocks; a large pipe lets it run on while we work. Not every
-	// system allows that, and it works without.
-	unix.FcntlInt(in.Fd(), unix.F_SETPIPE_SZ, 1<<20)
-	err = s.cmd.Start()
-	in.Close()
-	if err != nil {
-		out.Close()
-		return nil, err
-	}
-	s.Reader = script.NewReader(out)
-	s.Reader.Addresses = o.naming.Addresses
-	return s, nil
-}
-
-// Close ends perf. Its error says why the samples may not be all that there are.
-func (s *perfScript) Close() error {
-	ended := s.Reader.Ended()
-	s.out.Close() // perf ends by it if we did not read all
-	if err := s.cmd.Wait(); err != nil && ended {
-		return s.messages.failure("perf script", err)
-	}
-	for line := range bytes.Lines(s.messages.text) {
-		script.CountLoss(s.Tally(), bytes.TrimSpace(line), 0)
-	}
-	return nil
-}
-
-// outputArgs returns what to ask perf script for: it refuses to print fields that the
-// samples of one event do not have. What makes waits is asked for where it is there.
-func outputArgs(ctx context.Context, p *perf.Perf, path string) ([]string, error) {
-	cmd := p.Command(ctx, "evlist", "-f", "-v", "-i", path)
-	var messages tail
-	cmd.Stderr = &messages
-	list, err := cmd.Output()
-	if err != nil {
-		return nil, messages.failure("perf evlist", err)
-	}
-	fields := []string{"comm", "tid", "pid", "event", "ip", "sym", "dso", "period"}
-	for _, optional := range []struct{ bit, field string }{{"TIME", "time"}, {"CPU", "cpu"}} {
-		if allHave(string(list), optional.bit) {
-			fields = append(fields, optional.field)
+	if s := b.stream; s != nil && s.begin.Profile == "" {
+		s.meta = func() *record.Meta { return infoMeta(r.Info()) }
+		if onMonotonic(r.Events()) {
+			s.begin.Clock = "monotonic"
 		}
 	}
-	var args []string
-	tracepoint, switches := hasSwitches(string(list))
-	if tracepoint {
-		fields = append(fields, "trace")
+	b.read(src, run)
+	if f := r.Fault(); f != nil {
+		b.app.env.Warn(b.name, "the recording is not whole: "+f.Error(), "perf record was killed, or the file was not copied whole; what came before is kept")
 	}
-	if switches {
-		args = append(args, "--show-switch-events")
-	}
-	if tracepoint || switches {
-		args = append(args, "--show-task-events")
-	}
-	return append(args, "-F", strings.Join(fields, ",")), nil
 }
 
-// hasSwitches tells whether a recording has sched:sched_switch with its fields, and
-// whether it has switch records, by what perf evlist -v lists.
-func hasSwitches(list string) (tracepoint, switches bool) {
-	for line := range strings.Lines(list) {
-		name, attr, _ := strings.Cut(line, ": ")
-		tracepoint = tracepoint || sched.IsSwitch(name) && strings.Contains(attr, "|RAW")
-		switches = switches || strings.Contains(attr, " context_switch: 1")
-	}
-	return tracepoint, switches
+func infoMeta(in *data.Info) *record.Meta {
+	return headerMeta(map[string]string{
+		"perf version": in.Version, "hostname": in.Hostname, "os release": in.Release,
+		"cpudesc": in.CPU, "cpuid": in.CPUID, "nrcpus online": strconv.Itoa(in.CPUs),
+	})
 }
 
-// allHave reports whether a sample type is set for every event that perf evlist -v lists.
-func allHave(list, bit string) bool {
-	found := false
-	for line := range strings.Lines(list) {
-		_, types, ok := strings.Cut(line, "sample_type: ")
-		if !ok {
-			continue
-		}
-		types, _, _ = strings.Cut(strings.TrimSpace(types), ",")
-		if !slices.Contains(strings.Split(types, "|"), bit) {
+// onMonotonic reports whether all times are of CLOCK_MONOTONIC (perf record -k mono).
+func onMonotonic(events []*data.Event) bool {
+	const monotonic = 1
+	for _, e := range events {
+		if e.Flags&data.FlagUseClockID == 0 || e.ClockID != monotonic {
 			return false
 		}
-		found = true
 	}
-	return found
-}
-
-// cutShort reports whether a perf.data file was not finished: perf writes the size of the
-// data when it ends, and a file that was cut is smaller than it says.
-func cutShort(path string) bool {
-	const fileHeader = 104
-	file, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	head := make([]byte, 56)
-	if _, readErr := io.ReadFull(file, head); err != nil || readErr != nil {
-		return true
-	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if string(head[:8]) == "2ELIFREP" {
-		order = binary.BigEndian
-	}
-	if order.Uint64(head[8:]) < fileHeader {
-		return false // written into a pipe: there is no size
-	}
-	offset, size := order.Uint64(head[40:]), order.Uint64(head[48:])
-	return size == 0 || offset+size > uint64(info.Size())
-}
-
-// tail keeps the end of what perf says.
-type tail struct{ text []byte }
-
-const tailSize = 8 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.text = append(t.text, p...)
-	if n := len(t.text) - tailSize; n > 0 {
-		t.text = append(t.text[:0], t.text[n:]...)
-	}
-	return len(p), nil
-}
-
-// failure makes an error of a command's exit and of its last words.
-func (t *tail) failure(command string, err error) error {
-	lines := strings.FieldsFunc(string(t.text), func(r rune) bool { return r == '\n' || r == '\r' })
-	e := &perfError{text: fmt.Sprintf("%s failed (%v)", command, err)}
-	if n := len(lines); n > 0 {
-		e.text += ": " + strings.TrimSpace(lines[n-1])
-		if n > 1 {
-			e.hint = "before that it said: " + strings.Join(lines[max(0, n-6):n-1], " / ")
-		}
-	}
-	return e
+	return len(events) > 0
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -94,34 +93,6 @@ func (a *app) newText(in io.Reader) *script.Reader {
 	return r
 }
 
-// perfData folds a perf.data file.
-func (a *app) perfData(in *tool.Input) error {
-	path := in.Path
-	if !startsLikePerfData(path) { // a pipe, or compressed
-		var err error
-		if path, err = spool(a.env, in.Reader); err != nil {
-			return &tool.Error{Place: in.Name, Text: "cannot be copied to a file for perf: " + err.Error(), Err: err}
-		}
-	}
-	b := a.newBatch(in.Name, record.Stream{})
-	b.perfData(path, noRun)
-	return b.end()
-}
-
-func startsLikePerfData(path string) bool {
-	if path == "" {
-		return false
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	head := make([]byte, 8)
-	n, _ := io.ReadFull(file, head)
-	return isPerfData(head[:n])
-}
-
 func (a *app) fail(err error) {
 	a.env.Fail(err)
 	a.failed = true
@@ -154,21 +125,6 @@ func (b *batch) sink() sink {
 		return b.stream
 	}
 	return b.app.file
-}
-
-// perfData reads a perf.data file into the batch.
-func (b *batch) perfData(path string, run profiledRun) {
-	a := b.app
-	if cutShort(path) {
-		b.cause = record.CauseTruncatedInput
-		a.env.Warn(b.name, "the recording is cut: perf record was killed, or the file was not copied whole", "")
-	}
-	src, err := openPerfData(a.env.Context, path, a.opt)
-	if err != nil {
-		b.fail(err)
-		return
-	}
-	b.read(src, run)
 }
 
 // read reads a recording into the batch, and closes it if it can be closed.

@@ -46,7 +46,6 @@ func fake(m symbol.Module) machine.Names { return fakeNames{m} }
 type writer struct {
 	datatest.Recording
 	time uint64
-	tail func(pid, tid uint32) []any
 }
 
 func newWriter(types data.SampleType) *writer {
