@@ -1,10 +1,12 @@
 package symbol
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"vperf/internal/need"
@@ -122,5 +124,31 @@ func TestOpenProblems(t *testing.T) {
 				t.Errorf("problem %+v, want %q", p, c.want)
 			}
 		})
+	}
+}
+
+// TestConcurrent is for the race detector: many ask the same things at once.
+func TestConcurrent(t *testing.T) {
+	path := build(t, "g++", program, "-O2", "-g")
+	offs, _ := randomCode(t, path, 200)
+	f := new(Finder)
+	answers := make([]string, 8)
+	var wg sync.WaitGroup
+	for i := range answers {
+		wg.Go(func() {
+			table := f.Open(Module{Path: path})
+			var b strings.Builder
+			for _, off := range offs {
+				s, _ := table.Symbol(off)
+				fmt.Fprintln(&b, s, table.Frames(off))
+			}
+			answers[i] = b.String()
+		})
+	}
+	wg.Wait()
+	for _, a := range answers {
+		if a != answers[0] {
+			t.Fatal("the answers differ")
+		}
 	}
 }

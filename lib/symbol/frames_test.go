@@ -206,3 +206,44 @@ func TestFrames(t *testing.T) {
 		})
 	}
 }
+
+func TestSplitDWARF(t *testing.T) {
+	path := build(t, "gcc", hidden, "-O1", "-g", "-gsplit-dwarf")
+	table := new(Finder).Open(Module{Path: path})
+	for i, start := range table.index.starts {
+		if table.index.name(i) != "inner" {
+			continue
+		}
+		frames := table.Frames(start)
+		if len(frames) != 1 || frames[0].Name != "inner" || frames[0].Line != 4 {
+			t.Errorf("line numbers are in the file itself: %+v", frames)
+		}
+	}
+	if p := table.Problem(); p == nil || !strings.Contains(p.Text, ".dwo") {
+		t.Errorf("problem: %+v", p)
+	}
+}
+
+// TestCutWhileRead cuts a file that is mapped: the kernel signals that as a fault.
+func TestCutWhileRead(t *testing.T) {
+	path := build(t, "gcc", hidden, "-O1", "-g")
+	im, err := openImage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	d, err := new(Finder).dwarf(im, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 64); err != nil {
+		t.Fatal(err)
+	}
+	text := im.Section(".text")
+	for addr := text.Addr; addr < text.Addr+text.Size; addr++ {
+		d.Frames(addr)
+	}
+	if err := d.Err(); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("error: %v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 
 	"vperf/lib/record"
@@ -25,7 +26,11 @@ func (f *Finder) openMap(m Module) *Table {
 	}
 	places := []string{f.SymFS + path}
 	if m.PID > 0 && f.SymFS == "" {
-		places = append(places, fmt.Sprintf("/proc/%d/root%s", m.PID, path))
+		root := fmt.Sprintf("/proc/%d/root", m.PID)
+		places = append(places, root+path)
+		if inside := innerPID(m.PID); inside != "" {
+			places = append(places, root+"/tmp/perf-"+inside+".map")
+		}
 	}
 	p := &Problem{
 		Cause: record.CauseSymbolsMissing, Text: path + " is missing: JIT code has no names",
@@ -44,6 +49,23 @@ func (f *Finder) openMap(m Module) *Table {
 		}
 	}
 	return &Table{problem: p}
+}
+
+// innerPID returns the number that a process in a container has for itself, or "" where it
+// does not run any more.
+func innerPID(pid int) string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(status)) {
+		if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			if f := strings.Fields(ids); len(f) > 0 {
+				return f[len(f)-1]
+			}
+		}
+	}
+	return ""
 }
 
 // errOwner is perf's rule: anyone may write to /tmp, so a map of somebody else is not

@@ -14,8 +14,20 @@
 //
 // Names and choices are those of perf script, so that both ways of reading a recording
 // agree: which symbols count, which of several names for one address wins, how C++ and
-// Rust names are spelled (without parameters). Where perf 6.1 names nothing this package
-// still may: in .plt.sec and .plt.got, in MiniDebugInfo, behind a " (deleted)".
+// Rust names are spelled (without parameters). They differ from perf 6.1 on purpose where
+// that is wrong or silent:
+//
+//   - Stubs are named in .plt.sec and .plt.got too, and for IFUNC; by the slot that they
+//     jump through, not by their number; and never _init, which has no size.
+//   - MiniDebugInfo counts, and a file that was deleted or replaced is looked for by its
+//     build-id.
+//   - Of symbols that contain each other the innermost counts, always.
+//   - Of entries of a perf-PID.map that overlap the last counts, always.
+//   - Inlined functions without a linkage name have their scope: std::sort<...>, not
+//     sort<...>.
+//
+// A few names of C++20 and newer Rust are spelled otherwise, or not demangled, by the
+// library that does it. D is not demangled, neither is it by perf.
 //
 // Every input is hostile: a malformed file is a [Problem], or a table with less in it, never
 // a panic, and memory is bounded by the size of the file.
