@@ -34,7 +34,8 @@ type sampleKey struct {
 
 type sampleSum struct {
 	sampleKey
-	n, weight uint64
+	n, weight   uint64
+	first, last int64 // times
 }
 
 // waitEvent is the event of waits: the ids of a stream are positive.
@@ -134,7 +135,7 @@ func (s *foldedStream) add(key sampleKey, timeNS int64, weight uint64) {
 	if !ok {
 		i = len(s.order)
 		s.sums[key] = i
-		s.order = append(s.order, sampleSum{sampleKey: key})
+		s.order = append(s.order, sampleSum{sampleKey: key, first: timeNS, last: timeNS})
 	}
 	if s.timed {
 		s.series.Add(timeNS, uint32(i), weight)
@@ -143,6 +144,7 @@ func (s *foldedStream) add(key sampleKey, timeNS int64, weight uint64) {
 	sum := &s.order[i]
 	sum.n++
 	sum.weight = stack.Plus(sum.weight, weight)
+	sum.first, sum.last = min(sum.first, timeNS), max(sum.last, timeNS)
 }
 
 // foldAgain folds the samples of a profile that were folded before.
@@ -171,8 +173,12 @@ func (a *app) foldAgain(p *profile) error {
 			add(&s.order[sum], timeNS, weight, 1)
 		}
 		for i := range s.order {
-			if sum := &s.order[i]; sum.n > 0 {
-				add(sum, recording.None, sum.weight, sum.n)
+			sum, before := &s.order[i], f.out
+			if sum.n == 0 {
+				continue
+			}
+			if add(sum, sum.first, sum.weight, sum.n); f.out > before {
+				a.file.span(sum.last)
 			}
 		}
 		f.finish()

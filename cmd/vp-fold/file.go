@@ -113,6 +113,13 @@ func (f *fileSink) event(s *recording.Sample) *fileEvent {
 	return f.last
 }
 
+// span tells the event of the last sample of a time that belongs to it.
+func (f *fileSink) span(timeNS int64) {
+	if f.format.profiled {
+		f.last.profile.Span(timeNS)
+	}
+}
+
 // unit returns that of an event's weights.
 func (f *fileSink) unit(name string, counted bool) string {
 	if counted {

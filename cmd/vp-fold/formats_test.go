@@ -168,6 +168,11 @@ func TestFiltersInEveryFormat(t *testing.T) {
 					if format == "firefox" && slices.Contains(c.args, "page-faults") {
 						want = 1 // counted, for page faults are no time
 					}
+					if input == "records" {
+						if text, _ := run(slices.Concat(c.args, []string{"--quiet", "--format", format, file("text")})...); !bytes.Equal(text, out) {
+							t.Errorf("as %s, records and the text that they were made of differ:\n%s\n%s", format, out, text)
+						}
+					}
 					if got := total(t, out); got != want {
 						t.Errorf("%s as %s: %d, want %d", input, format, got, want)
 					}

@@ -101,12 +101,7 @@ func NewProfile(t *stack.Table, event record.Event) *Profile {
 // Add takes a sample that stands for n, in a stack of the table.
 func (p *Profile) Add(s *recording.Sample, id record.ID, n uint64) {
 	i := p.thread(s)
-	if s.TimeNS != recording.None {
-		if p.First == recording.None || s.TimeNS < p.First {
-			p.First = s.TimeNS
-		}
-		p.Last = max(p.Last, s.TimeNS)
-	}
+	p.Span(s.TimeNS)
 	if p.Timed {
 		p.Threads[i].Series.Add(s.TimeNS, uint32(id), s.Weight)
 		return
@@ -120,6 +115,17 @@ func (p *Profile) Add(s *recording.Sample, id record.ID, n uint64) {
 	}
 	p.Sums[j].N = stack.Plus(p.Sums[j].N, n)
 	p.Sums[j].Weight = stack.Plus(p.Sums[j].Weight, s.Weight)
+}
+
+// Span widens the time of the samples to one that may be None.
+func (p *Profile) Span(timeNS int64) {
+	if timeNS == recording.None {
+		return
+	}
+	if p.First == recording.None || timeNS < p.First {
+		p.First = timeNS
+	}
+	p.Last = max(p.Last, timeNS)
 }
 
 func (p *Profile) thread(s *recording.Sample) int {

@@ -131,6 +131,22 @@ func TestLocations(t *testing.T) {
 	}
 }
 
+// TestMappings has the program first, by whose name the tools call the profile.
+func TestMappings(t *testing.T) {
+	s := sample.Sample{Stack: "k:entry;l:start;main", Weight: 2}
+	got, err := profile.ParseData(encode(t, sample.Profile(cpuClock, false, []sample.Sample{s})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, m := range got.Mapping {
+		files = append(files, m.File)
+	}
+	if want := []string{"/opt/app", "/lib/libc.so.6", "[kernel.kallsyms]"}; !slices.Equal(files, want) {
+		t.Errorf("%q, want %q", files, want)
+	}
+}
+
 func TestTimeOfDay(t *testing.T) {
 	const noon = 1_700_000_000_000_000_000
 	s := sample.Sample{TimeNS: noon, Stack: "f", Weight: 1}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -138,12 +139,22 @@ func (e *encoder) location(frames []record.ID) *profile.Location {
 	return l
 }
 
-// mapAll makes the mappings. The tools take the first for the program, so the kernel comes
-// last.
+// mapAll makes the mappings. The tools take the first for the program: libraries come behind
+// what is none, and the kernel is last.
 func (e *encoder) mapAll() {
-	for _, kernel := range []bool{false, true} {
+	const program, library, kernel = 0, 1, 2
+	rank := func(f *record.Frame) int {
+		switch {
+		case f.Kind == record.KindKernel:
+			return kernel
+		case strings.Contains(f.Module, ".so") || strings.HasPrefix(f.Module, "["):
+			return library
+		}
+		return program
+	}
+	for r := program; r <= kernel; r++ {
 		for id := 1; id <= e.p.Table.Frames(); id++ {
-			if f := e.p.Table.FrameAt(record.ID(id)); (f.Kind == record.KindKernel) == kernel {
+			if f := e.p.Table.FrameAt(record.ID(id)); rank(f) == r {
 				e.mapping(f.Module)
 			}
 		}

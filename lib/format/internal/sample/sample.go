@@ -11,7 +11,8 @@ import (
 )
 
 // A Sample is one in short: its stack is written root first with ";" between, a frame as
-// "symbol", "k:symbol" (kernel), "i:symbol" (inlined), or "" (unresolved).
+// "symbol", "k:symbol" (kernel), "l:symbol" (a library), "i:symbol" (inlined), or ""
+// (unresolved).
 type Sample struct {
 	PID, TID int64
 	Comm     string
@@ -52,6 +53,9 @@ func Frame(name string) record.Frame {
 	}
 	if symbol, ok := strings.CutPrefix(name, "i:"); ok {
 		f.Symbol, f.Inlined, f.Line = symbol, true, 3
+	}
+	if symbol, ok := strings.CutPrefix(name, "l:"); ok {
+		return record.Frame{Symbol: symbol, Module: "/lib/libc.so.6", Kind: record.KindUser}
 	}
 	if name == "" {
 		return record.Frame{Kind: record.KindUnknown}
