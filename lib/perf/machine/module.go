@@ -26,7 +26,8 @@ type module struct {
 	addressy bool   // offsets into it are the addresses themselves
 	only     string // the name of all of it, if it has one
 	found    symbol.Module
-	names    Names // nil until a name is asked for
+	names    Names      // nil until a name is asked for
+	opening  chan Names // yields them; nil if they are not looked for ahead
 }
 
 // modules are all those that were heard of, so that processes share them.
@@ -39,7 +40,7 @@ type modules struct {
 
 // get returns the module of a path, with one build-id and for one process where it has
 // its own.
-func (s *modules) get(path, id []byte, pid int, make func(*module)) *module {
+func (s *modules) get(path, id []byte, pid int, set func(*module)) *module {
 	for _, m := range s.byPath[string(path)] {
 		if m.found.PID == pid && sameID(m.found.BuildID, id) {
 			return m
@@ -48,9 +49,23 @@ func (s *modules) get(path, id []byte, pid int, make func(*module)) *module {
 	s.n++
 	m := &module{id: s.n, name: valid(path), kind: record.KindUser}
 	m.found = symbol.Module{Path: string(path), BuildID: hex.EncodeToString(id), PID: pid}
-	make(m)
+	set(m)
 	s.byPath[string(path)] = append(s.byPath[string(path)], m)
+	s.ahead(m)
 	return m
+}
+
+// ahead begins to look for the names of a module that will be needed: perf record lists
+// those that samples fell in. Most of the time that a recording takes goes into reading
+// symbol tables, and several can be read at once.
+func (s *modules) ahead(m *module) {
+	id := s.recordedID(m)
+	if id == "" || m.names != nil {
+		return
+	}
+	m.found.BuildID = cmp.Or(m.found.BuildID, id)
+	m.opening = make(chan Names, 1)
+	go func(found symbol.Module) { m.opening <- s.open(found) }(m.found)
 }
 
 func sameID(text string, id []byte) bool {
@@ -68,6 +83,9 @@ func sameID(text string, id []byte) bool {
 
 // table returns the names of a module, which are looked for now if they were not before.
 func (s *modules) table(m *module) Names {
+	if m.opening != nil {
+		m.names, m.opening = <-m.opening, nil
+	}
 	if m.names == nil {
 		if m.found.BuildID == "" {
 			m.found.BuildID = s.recordedID(m)

@@ -11,7 +11,7 @@ import (
 
 // Options say how addresses become frames.
 type Options struct {
-	Open      func(symbol.Module) Names // finds the names of a module
+	Open      func(symbol.Module) Names // finds the names of a module; may be called by several goroutines
 	Inlined   bool                      // inlined functions are frames of their own
 	Addresses bool                      // frames bear their addresses, and so are as many
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"vperf/lib/perf/data"
@@ -175,6 +176,7 @@ func TestTasks(t *testing.T) {
 }
 
 func TestModules(t *testing.T) {
+	var mu sync.Mutex
 	var opened []symbol.Module
 	w := newWriter(plain)
 	w.Feature(2, w.Encode(67, data.ModeKernel, uint32(0xffffffff), []byte("\x01\x02345678901234567890"), uint32(20), "[kernel.kallsyms]"))
@@ -196,6 +198,8 @@ func TestModules(t *testing.T) {
 	w.sample(77, 77, user, 0xffffffff81000010) // not of this mode
 	w.Record(data.RecordKsymbol, 0, uint64(0xffffffffc0100000), uint32(0x100), uint16(1), uint16(1), "bpf_prog_1", w.id(0, 0))
 	src := w.source(t, machine.Options{Addresses: true, Open: func(m symbol.Module) machine.Names {
+		mu.Lock()
+		defer mu.Unlock()
 		opened = append(opened, m)
 		return fakeNames{m}
 	}})
@@ -217,13 +221,14 @@ func TestModules(t *testing.T) {
 		"0xffffffffc0100010|bpf_prog_1|bpf_prog_1|kernel",
 		"0xffffffff81000010|||kernel")
 	wantOpened := []symbol.Module{
-		{Path: "/tmp/perf-77.map", Kind: symbol.JIT, PID: 77},
-		{Path: "[vdso]", Kind: symbol.VDSO},
 		{Path: "/app (deleted)"},
 		{Path: "/bad\xff"},
-		{Path: "[kernel.kallsyms]", Kind: symbol.Kernel, Start: 0xffffffff81000000, BuildID: "01023334353637383930313233343536373839" + "30"},
+		{Path: "/tmp/perf-77.map", Kind: symbol.JIT, PID: 77},
+		{Path: "[kernel.kallsyms]", Kind: symbol.Kernel, Start: 0xffffffff81000000, BuildID: "0102333435363738393031323334353637383930"},
 		{Path: "[nf_conntrack]", Kind: symbol.KernelModule},
+		{Path: "[vdso]", Kind: symbol.VDSO},
 	}
+	slices.SortFunc(opened, func(a, b symbol.Module) int { return strings.Compare(a.Path, b.Path) })
 	if !reflect.DeepEqual(opened, wantOpened) {
 		t.Errorf("opened\n%+v\nwant\n%+v", opened, wantOpened)
 	}
