@@ -10,9 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	runtimepprof "runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -281,6 +283,8 @@ func TestLooks(t *testing.T) {
 	for text, want := range map[string]bool{
 		"\x0a\x04\x08\x01\x10\x02\x0a": true, "\x0a\x04\x08\x01\x10\x02\x12": true,
 		"\x0a\x05\x08\xff\x01\x10\x02\x12": true, "\x0a\x04\x08\x01\x10\x02\x00": false,
+		"\x0a\x04\x08\x01\x10\x02": true, "H\xef\xbf\x01\x0a\x04\x08\x01\x10\x02\x0a": true, "H\xef\xbf\x01": false,
+		"\x0a\x04\x08\x01\x10\x02\x12\x7f\x08": true, "2\x7f": false, "He": false, "H\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": false,
 		"\x0a\x04\x08\x01\x18\x02\x12": false, "\x0a\x04\x08\x01\x10": false, "\x0a\x02\x08\xff\x12": false,
 		"\napp 9/9 1.0: cycles:\n": false, "\n\n\n\n\n\n\n": false, "main;f 12\n": false, "": false, "\x0a": false, "\x0a\x00\x0a\x00": false,
 	} {
@@ -313,6 +317,30 @@ func TestBlowUp(t *testing.T) {
 	if r.Next() || !errors.Is(r.Err(), errFrames) {
 		t.Errorf("10 million frames were read: %v", r.Err())
 	}
+}
+
+// TestRuntime knows what Go's own runtime writes.
+func TestRuntime(t *testing.T) {
+	var out bytes.Buffer
+	if err := runtimepprof.StartCPUProfile(&out); err != nil {
+		t.Skipf("SKIPPED, this test is being profiled: %v", err)
+	}
+	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+		out.Len()
+	}
+	runtimepprof.StopCPUProfile()
+	plain := gunzip(t, out.Bytes())
+	if !Looks(plain[:min(len(plain), 512)]) {
+		t.Fatalf("%q does not look like a profile", plain[:min(len(plain), 64)])
+	}
+	r, err := NewReader(bytes.NewReader(plain), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := r.Event(); e.Name != "cpu" || e.Unit != "ns" || e.Kind != record.KindCPU {
+		t.Errorf("%+v", e)
+	}
+	lines(t, r)
 }
 
 func FuzzReader(f *testing.F) {

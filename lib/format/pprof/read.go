@@ -2,6 +2,7 @@ package pprof
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -18,32 +19,55 @@ import (
 	"vperf/lib/stack"
 )
 
-// Looks reports whether data that was unpacked begins like a profile: with a sample type,
-// that is field 1, which holds two numbers, and with another field behind it.
+// The fields of a profile, by their wire type in the encoding of protocol buffers: bit n
+// stands for field n. Field 13, comments, may be either.
+const (
+	number  = 1<<7 | 1<<8 | 1<<9 | 1<<10 | 1<<12 | 1<<13 | 1<<14 | 1<<15
+	message = 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<11 | 1<<13
+
+	sampleTypeField = 1
+)
+
+// Looks reports whether data that was unpacked begins like a profile: with fields that it
+// has, among them a sample type, which holds two numbers.
 func Looks(head []byte) bool {
-	const (
-		sampleType = 1<<3 | 2 // field 1, with a length
-		typeName   = 1 << 3   // fields of it, numbers
-		unitName   = 2 << 3
-	)
-	if len(head) < 4 || head[0] != sampleType || int(head[1]) > 24 || len(head) < 2+int(head[1])+1 {
-		return false
-	}
-	b, next := head[2:2+head[1]], head[2+head[1]]
-	for len(b) > 0 {
-		if b[0] != typeName && b[0] != unitName {
+	found := false
+	for len(head) > 0 {
+		field, wire := head[0]>>3, head[0]&7
+		isNumber := wire == 0 && number>>field&1 == 1
+		isMessage := wire == 2 && message>>field&1 == 1
+		value, n := binary.Uvarint(head[1:])
+		if !isNumber && !isMessage || n < 0 {
 			return false
 		}
-		n := 1
-		for n < len(b) && b[n] >= 0x80 {
-			n++
+		if n == 0 {
+			break // the head ends
 		}
-		if n >= len(b) {
+		head = head[1+n:]
+		if isNumber {
+			continue
+		}
+		if field == sampleTypeField {
+			if value > uint64(len(head)) || !isSampleType(head[:value]) {
+				return false
+			}
+			found = true
+		}
+		head = head[min(value, uint64(len(head))):]
+	}
+	return found
+}
+
+// isSampleType reports whether a message has nothing but fields 1 and 2, both numbers.
+func isSampleType(b []byte) bool {
+	for rest := b; len(rest) > 0; {
+		_, n := binary.Uvarint(rest[1:])
+		if rest[0] != 1<<3 && rest[0] != 2<<3 || n <= 0 {
 			return false
 		}
-		b = b[n+1:]
+		rest = rest[1+n:]
 	}
-	return head[1] > 0 && (next&7 == 2 || next&7 == 0) && next>>3 >= 1 && next>>3 <= 15
+	return len(b) > 0
 }
 
 // maxSize bounds what is read: a profile is decoded as a whole.
@@ -179,7 +203,7 @@ func (r *Reader) Next() bool {
 			r.n = uint64(max(s.Value[r.count], 1))
 		}
 		r.sample = recording.Sample{
-			Event: r.event.Name, Comm: text(s, labelThread, labelComm), PID: number(s, labelPID), TID: number(s, labelTID),
+			Event: r.event.Name, Comm: textOf(s, labelThread, labelComm), PID: numberOf(s, labelPID), TID: numberOf(s, labelTID),
 			CPU: recording.None, TimeNS: recording.None, Weight: times(uint64(value), r.scale), Stack: r.stack(s.Location), Place: int64(r.next),
 		}
 		if r.budget < 0 {
@@ -202,7 +226,7 @@ func times(n, scale uint64) uint64 {
 	return n * scale
 }
 
-func text(s *profile.Sample, keys ...string) string {
+func textOf(s *profile.Sample, keys ...string) string {
 	for _, key := range keys {
 		if v := s.Label[key]; len(v) > 0 && v[0] != "" {
 			return v[0]
@@ -211,7 +235,7 @@ func text(s *profile.Sample, keys ...string) string {
 	return ""
 }
 
-func number(s *profile.Sample, key string) int64 {
+func numberOf(s *profile.Sample, key string) int64 {
 	if v := s.NumLabel[key]; len(v) > 0 && v[0] >= 0 {
 		return v[0]
 	}
