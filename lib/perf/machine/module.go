@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"fmt"
@@ -25,6 +26,7 @@ type module struct {
 	kind     record.FrameKind
 	addressy bool   // offsets into it are the addresses themselves
 	only     string // the name of all of it, if it has one
+	mapped   []byte // the build-id that it was mapped with, nil where that was not recorded
 	found    symbol.Module
 	names    Names      // nil until a name is asked for
 	opening  chan Names // yields them; nil if they are not looked for ahead
@@ -42,12 +44,12 @@ type modules struct {
 // its own.
 func (s *modules) get(path, id []byte, pid int, set func(*module)) *module {
 	for _, m := range s.byPath[string(path)] {
-		if m.found.PID == pid && sameID(m.found.BuildID, id) {
+		if m.found.PID == pid && string(m.mapped) == string(id) {
 			return m
 		}
 	}
 	s.n++
-	m := &module{id: s.n, name: valid(path), kind: record.KindUser}
+	m := &module{id: s.n, name: valid(path), kind: record.KindUser, mapped: bytes.Clone(id)}
 	m.found = symbol.Module{Path: string(path), BuildID: hex.EncodeToString(id), PID: pid}
 	set(m)
 	s.byPath[string(path)] = append(s.byPath[string(path)], m)
@@ -66,19 +68,6 @@ func (s *modules) ahead(m *module) {
 	m.found.BuildID = cmp.Or(m.found.BuildID, id)
 	m.opening = make(chan Names, 1)
 	go func(found symbol.Module) { m.opening <- s.open(found) }(m.found)
-}
-
-func sameID(text string, id []byte) bool {
-	if len(text) != 2*len(id) {
-		return false
-	}
-	for i, c := range id {
-		const digits = "0123456789abcdef"
-		if text[2*i] != digits[c>>4] || text[2*i+1] != digits[c&15] {
-			return false
-		}
-	}
-	return true
 }
 
 // table returns the names of a module, which are looked for now if they were not before.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"vperf/lib/perf/data"
@@ -257,6 +258,30 @@ func TestChains(t *testing.T) {
 	want(t, lines(src), slices.Concat(one, one, []string{":1: /b+0 /b+100"})...)
 	if n := src.Tally(); n.Samples != 13 || n.Deep != 7 || n.Cut || n.Counts != nil {
 		t.Errorf("%+v", n)
+	}
+}
+
+// Processes share the module of a file, with or without a build-id in the mapping, and so
+// its frames.
+func TestSharedModules(t *testing.T) {
+	w := newWriter(plain)
+	w.Feature(2, w.Encode(67, user, uint32(0), make([]byte, 20), uint32(20), "/a"))
+	for pid := range uint32(20) {
+		w.mmap(pid, 0x10000, 0x1000, 0, "/a")
+		w.sample(pid, pid, user, 0x10010)
+	}
+	var opened atomic.Int32
+	src := w.source(t, machine.Options{Open: func(m symbol.Module) machine.Names {
+		opened.Add(1)
+		return fakeNames{m}
+	}})
+	for src.Next() {
+		if n := src.Sample().Stack; n != 1 {
+			t.Errorf("stack %d", n)
+		}
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("opened %d times", n)
 	}
 }
 
