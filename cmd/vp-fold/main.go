@@ -39,7 +39,7 @@ import (
 
 var ownFlags = []cli.Flag{
 	tool.ChoiceFlag("weight", "weigh samples by `WEIGHT`: period (1 where there is none), samples", "period", "period", "samples"),
-	&cli.StringFlag{Name: "event", Usage: "only samples of the event `NAME`, with or without modifiers"},
+	&cli.StringFlag{Name: "event", Usage: "only samples of the event `NAME`, with or without modifiers; of a pprof profile the sample type"},
 	&cli.StringFlag{Name: "tid", Usage: "only these threads: `N,...`"},
 	&cli.StringFlag{Name: "pid", Usage: "only these processes: `N,...`"},
 	&cli.StringFlag{Name: "cpu", Usage: "only samples on these CPUs: `N,...`"},
@@ -55,11 +55,11 @@ var ownFlags = []cli.Flag{
 	&cli.IntFlag{Name: "max-depth", Value: 128, Usage: "keep the `N` frames nearest the leaf of longer stacks (0: all)"},
 	&cli.StringFlag{Name: "symfs", Usage: "look for the files that name the code of a perf.data file below `DIR`"},
 	&cli.BoolFlag{Name: "no-inline", Usage: "leave out inlined functions"},
-	&cli.BoolFlag{Name: "addrs", Usage: "keep addresses: in frame records, and in folded text for what has no symbol"},
+	&cli.BoolFlag{Name: "addrs", Usage: "keep addresses: in frame records and pprof locations, and in folded text for what has no symbol"},
+	&cli.BoolFlag{Name: "mark", Usage: "mark frames in folded text: _[k] kernel, _[i] inlined, _[j] JIT"},
 	&cli.StringFlag{Name: "scope", Usage: "root the tree at the function `SYMBOL` and what was outlined from it"},
 	&cli.Float64Flag{Name: "min-percent", Value: 1, Usage: "leave branches of the tree below `PERCENT` of the recording out"},
 	&cli.IntFlag{Name: "max-nodes", Value: 200, Usage: "keep the `N` heaviest nodes of the tree"},
-	&cli.BoolFlag{Name: "mark", Usage: "mark frames in folded text: _[k] kernel, _[i] inlined, _[j] JIT"},
 }
 
 var command = &tool.Command{
