@@ -111,7 +111,7 @@ func TestOpenProblems(t *testing.T) {
 		"garbage":   {Module{Path: garbage}, "garbage"},
 		"directory": {Module{Path: "/"}, "not a regular file"},
 		"vdso":      {Module{Path: "[vdso]", Kind: VDSO, BuildID: "0123456789abcdef0123456789abcdef01234567"}, "perf kept no copy"},
-		"kernel":    {Module{Path: "[kernel.kallsyms]", Kind: Kernel, BuildID: "0123456789abcdef0123456789abcdef01234567"}, "is not on this machine"},
+		"kernel":    {Module{Path: "[kernel.kallsyms]", Kind: Kernel, BuildID: "0123456789abcdef0123456789abcdef01234567"}, "perf kept no copy of its symbols"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &Finder{Home: t.TempDir()}

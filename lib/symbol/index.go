@@ -13,7 +13,6 @@ type entry struct {
 	start, end uint64
 	name       uint32 // where it begins in the text
 	place      uint32 // in the table, once sorted
-	module     uint16 // of kallsyms: 0 is the kernel itself
 	rank       rank
 	plt        bool
 }
@@ -27,14 +26,14 @@ const (
 	global
 )
 
-// page is what perf takes for a last symbol of unknown size to reach.
 const page = 4096
 
 // index is a set of symbols that is searched by address. Arrays of one field each keep the
 // search in few cache lines, and names are spelled out when they are asked for first.
 type index struct {
 	starts []uint64 // ascending
-	ends   []uint64
+	ends   []uint64 // nil where each reaches to the next, and the last to top
+	top    uint64
 	outer  []int32  // the narrowest symbol around each, or -1; nil where none is around another
 	names  []uint32 // where they begin in the text; NUL or the end of the text ends them
 	plt    []bool   // nil where there are none
@@ -60,24 +59,27 @@ func sortEntries(list []entry) {
 
 // fillEnds gives symbols of unknown size the space up to the next. It must happen before
 // aliases are dropped: a symbol without a size would lose against one with.
-// Between the kernel and its modules lies a gap that is not filled.
 func fillEnds(list []entry) {
 	for i := range list {
 		e := &list[i]
 		switch {
 		case e.end > e.start:
-		case i+1 == len(list), (e.module == 0) != (list[i+1].module == 0):
-			e.end = roundUp(e.start) + page
+		case i+1 == len(list):
+			e.end = pageBehind(e.start)
 		default:
 			e.end = list[i+1].start
-		}
-		if e.end < e.start { // at the top of the address space
-			e.end = ^uint64(0)
 		}
 	}
 }
 
-func roundUp(a uint64) uint64 { return (a + page - 1) &^ (page - 1) }
+// pageBehind is where perf ends a last symbol of unknown size: behind the page after it.
+func pageBehind(start uint64) uint64 {
+	end := (start+page-1)&^(page-1) + page
+	if end < start { // at the top of the address space
+		return ^uint64(0)
+	}
+	return end
+}
 
 // dropAliases keeps one of the symbols at each address, in place.
 func dropAliases(list []entry, text []byte, spell func(string) string) []entry {
@@ -196,13 +198,24 @@ func (x *index) find(addr uint64) int {
 		}
 	}
 	i := lo - 1
-	for i >= 0 && addr >= x.ends[i] {
+	for i >= 0 && addr >= x.end(i) {
 		if x.outer == nil {
 			return -1
 		}
 		i = int(x.outer[i])
 	}
 	return i
+}
+
+// end returns the first address behind a symbol.
+func (x *index) end(i int) uint64 {
+	switch {
+	case x.ends != nil:
+		return x.ends[i]
+	case i+1 < len(x.starts):
+		return x.starts[i+1]
+	}
+	return x.top
 }
 
 func (x *index) name(i int) string {

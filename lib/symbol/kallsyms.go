@@ -3,12 +3,12 @@ package symbol
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
+	"sort"
+	"sync/atomic"
 )
 
 // kallsyms is what /proc/kallsyms lists: the symbols of the kernel, and apart from them
@@ -33,38 +33,39 @@ const maxKallsyms = 1 << 28
 //	ffffffff81000000 T _stext
 //	ffffffffc0345000 t nf_ct_get_tuple	[nf_conntrack]
 //
-// Functions and data count, as in perf: data ends the function before it.
+// Functions and data count, as in perf: each reaches to the next. Of several at one address
+// the last counts: to perf it is the only one of them with a size.
 //
-// hint is about how many bytes will come: fresh memory for growing is what takes longest.
+// hint is about how many bytes will come. Fresh memory is what takes longest here, hence
+// no list of all symbols before their index.
 func parseKallsyms(r io.Reader, hint int64) (*kallsyms, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	k := &kallsyms{modules: map[string]*index{}}
-	ids := map[string]uint16{"": 0}
-	names := []string{""}
-	list := make([]entry, 0, hint/40)
-	text := make([]byte, 0, hint/2)
-	var lines, zero int
+	kernel := &index{starts: make([]uint64, 0, hint/40), names: make([]uint32, 0, hint/40)}
+	k.modules[""] = kernel
+	text := make([]byte, 0, hint*2/3)
+	x, last := kernel, []byte(nil) // the module of the line before
+	zero := true
 	for {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) { // no line of it is that long
 			return nil, errors.New("a line of more than 64 KiB")
 		}
-		if addr, kind, name, module, ok := kallsym(line); ok {
-			lines++
-			if addr == 0 {
-				zero++
+		if addr, name, module, ok := kallsym(line); ok && len(text)+len(name) < maxKallsyms {
+			if !bytes.Equal(module, last) {
+				last = append(last[:0], module...)
+				if x = k.modules[string(module)]; x == nil {
+					x = &index{}
+					k.modules[string(module)] = x
+				}
 			}
-			id, known := ids[string(module)]
-			if !known && len(names) <= math.MaxUint16 {
-				id = uint16(len(names))
-				names = append(names, string(module))
-				ids[names[id]] = id
-				known = true
+			zero = zero && addr == 0
+			if n := len(x.starts); n > 0 && x.starts[n-1] == addr {
+				x.names[n-1] = uint32(len(text))
+			} else {
+				x.starts, x.names = append(x.starts, addr), append(x.names, uint32(len(text)))
 			}
-			if known && len(text)+len(name) < maxKallsyms {
-				list = append(list, entry{start: addr, end: addr, name: uint32(len(text)), module: id, rank: kallsymRank(kind)})
-				text = append(append(text, name...), 0)
-			}
+			text = append(append(text, name...), 0)
 			switch string(name) {
 			case "_text":
 				k.text = addr
@@ -80,33 +81,56 @@ func parseKallsyms(r io.Reader, hint int64) (*kallsyms, error) {
 		}
 	}
 	switch {
-	case lines == 0:
+	case len(text) == 0:
 		return nil, errNoKallsyms
-	case zero == lines:
+	case zero:
 		return nil, errRestricted
 	}
-	sortEntries(list)
-	fillEnds(list)
-	list = dropAliases(list, text, nil)
-	byModule := func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.module, b.module), cmp.Compare(a.start, b.start))
-	}
-	if !slices.IsSortedFunc(list, byModule) {
-		slices.SortFunc(list, byModule)
-	}
-	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[n].module == list[0].module {
-			n++
+	for name, x := range k.modules {
+		if len(x.starts) == 0 {
+			delete(k.modules, name)
+			continue
 		}
-		k.modules[names[list[0].module]] = newIndex(list[:n], text, nil)
-		list = list[n:]
+		x.text = text
+		x.finish()
 	}
 	return k, nil
 }
 
+// finish sorts an index of symbols that reach to the next.
+func (x *index) finish() {
+	if !slices.IsSorted(x.starts) {
+		sort.Sort((*byStart)(x))
+		n := 0
+		for i := range x.starts {
+			if n > 0 && x.starts[n-1] == x.starts[i] {
+				n--
+			}
+			x.starts[n], x.names[n] = x.starts[i], x.names[i]
+			n++
+		}
+		x.starts, x.names = x.starts[:n], x.names[:n]
+	}
+	x.top = pageBehind(x.starts[len(x.starts)-1])
+	x.cache = make([]atomic.Pointer[string], len(x.starts))
+}
+
+// byStart orders symbols by address, and those of one address as they were listed, which
+// is how their names follow each other.
+type byStart index
+
+func (x *byStart) Len() int { return len(x.starts) }
+func (x *byStart) Less(i, j int) bool {
+	return x.starts[i] < x.starts[j] || x.starts[i] == x.starts[j] && x.names[i] < x.names[j]
+}
+
+func (x *byStart) Swap(i, j int) {
+	x.starts[i], x.starts[j] = x.starts[j], x.starts[i]
+	x.names[i], x.names[j] = x.names[j], x.names[i]
+}
+
 // kallsym takes a line apart; ok is false for lines that are no symbol, or none that counts.
-func kallsym(line []byte) (addr uint64, kind byte, name, module []byte, ok bool) {
+func kallsym(line []byte) (addr uint64, name, module []byte, ok bool) {
 	i := 0
 	for ; i < len(line) && i < 17; i++ {
 		d := unhex(line[i])
@@ -116,13 +140,13 @@ func kallsym(line []byte) (addr uint64, kind byte, name, module []byte, ok bool)
 		addr = addr<<4 | uint64(d)
 	}
 	if i == 0 || i > 16 || len(line) < i+4 || line[i] != ' ' || line[i+2] != ' ' {
-		return 0, 0, nil, nil, false
+		return 0, nil, nil, false
 	}
-	kind = line[i+1]
-	switch kind | 0x20 {
+	switch line[i+1] | 0x20 { // the type
+
 	case 't', 'w', 'd', 'b':
 	default:
-		return 0, 0, nil, nil, false
+		return 0, nil, nil, false
 	}
 	name = bytes.TrimRight(line[i+3:], "\r\n")
 	if tab := bytes.IndexByte(name, '\t'); tab >= 0 {
@@ -133,9 +157,9 @@ func kallsym(line []byte) (addr uint64, kind byte, name, module []byte, ok bool)
 		}
 	}
 	if len(name) == 0 || name[0] == '$' || bytes.IndexByte(name, 0) >= 0 {
-		return 0, 0, nil, nil, false
+		return 0, nil, nil, false
 	}
-	return addr, kind, name, module, true
+	return addr, name, module, true
 }
 
 func unhex(c byte) byte {
@@ -148,16 +172,6 @@ func unhex(c byte) byte {
 		return c - 'A' + 10
 	}
 	return 0xff
-}
-
-func kallsymRank(kind byte) rank {
-	switch {
-	case kind == 'W':
-		return weak
-	case 'A' <= kind && kind <= 'Z':
-		return global
-	}
-	return local
 }
 
 // moved returns by how much this listing's addresses lie above those of a recording in

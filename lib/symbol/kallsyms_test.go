@@ -123,13 +123,13 @@ func checkIndex(t *testing.T, x *index) {
 		if i > 0 && start <= x.starts[i-1] {
 			t.Fatalf("starts do not rise: 0x%x, 0x%x", x.starts[i-1], start)
 		}
-		if x.ends[i] < start {
+		if x.end(i) < start {
 			t.Fatalf("0x%x ends before it begins", start)
 		}
-		if x.ends[i] > start && x.find(start) != i {
+		if x.end(i) > start && x.find(start) != i {
 			t.Fatalf("0x%x is not found", start)
 		}
-		if j := x.find(x.ends[i]); j == i {
+		if j := x.find(x.end(i)); j == i {
 			t.Fatalf("0x%x is found behind its end", start)
 		}
 		x.name(i)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"vperf/lib/record"
@@ -37,49 +38,64 @@ func (f *Finder) listing(path string) *listing {
 	})
 }
 
+const procKallsyms = "/proc/kallsyms"
+
 // openKernel names kernel code by the first listing that fits: the one that was given,
 // that of the running kernel if it is the one that was recorded, or perf's copy.
 func (f *Finder) openKernel(m Module) *Table {
 	var places []string
-	other := ""
+	running := runningKernel()
+	sameKernel := m.BuildID == "" || m.Kind == KernelModule || sameBuildID(m.BuildID, running)
 	switch {
 	case f.Kallsyms != "":
 		places = []string{f.Kallsyms}
 	default:
-		running := runningKernel()
-		if m.BuildID == "" || m.Kind == KernelModule || sameBuildID(m.BuildID, running) {
-			if f.SymFS == "" {
-				places = append(places, "/proc/kallsyms")
-			}
-		} else {
-			other = running
+		if sameKernel && f.SymFS == "" {
+			places = append(places, procKallsyms)
 		}
 		if m.BuildID != "" && m.Kind == Kernel && isHex(m.BuildID) && f.home() != "" {
-			places = append(places, f.home()+"/.debug/[kernel.kallsyms]/"+m.BuildID+"/kallsyms")
+			kept := f.home() + "/.debug/[kernel.kallsyms]/" + m.BuildID + "/kallsyms"
+			// A file is read much faster than what the kernel has to write. If it is of
+			// another boot, Start tells.
+			if _, err := os.Stat(kept); err == nil && m.Start != 0 {
+				places = slices.Insert(places, 0, kept)
+			} else {
+				places = append(places, kept)
+			}
 		}
 	}
 	problem := &Problem{
 		Cause: record.CauseSymbolsMissing,
-		Text:  "the recorded kernel has build-id " + short(m.BuildID) + ", the running one " + short(other) + ", and perf kept no copy of its symbols",
-		Hint:  "run where it was recorded, or pass the /proc/kallsyms of that machine with --kallsyms",
+		Text:  "the recorded kernel has build-id " + short(m.BuildID) + ", the running one " + short(running) + ", and perf kept no copy of its symbols",
+		Hint:  copyHint(m),
 	}
 	if f.SymFS != "" {
 		problem.Text = "the recorded kernel's symbols are not on this machine"
 	}
-	for i := len(places) - 1; i >= 0; i-- { // the problem of the first place is what is told
-		if l := f.listing(places[i]); l.err != nil {
-			problem = kallsymsProblem(l)
-		}
-	}
 	for _, place := range places {
 		if l := f.listing(place); l.err == nil {
-			return l.table(m)
+			t := l.table(m)
+			if t.problem == nil {
+				return t
+			}
+			problem = t.problem
+		} else if place == f.Kallsyms || place == procKallsyms || errors.Is(l.err, errRestricted) {
+			problem = kallsymsProblem(l, m)
 		}
 	}
 	return &Table{problem: problem}
 }
 
-func kallsymsProblem(l *listing) *Problem {
+// copyHint says how to bring the kernel's symbols here.
+func copyHint(m Module) string {
+	id := m.BuildID
+	if id == "" || m.Kind != Kernel {
+		return "run where it was recorded"
+	}
+	return "run where it was recorded, or copy that machine's /proc/kallsyms, read as root, to ~/.debug/[kernel.kallsyms]/" + id + "/kallsyms"
+}
+
+func kallsymsProblem(l *listing, m Module) *Problem {
 	p := &Problem{Cause: record.CauseSymbolsMissing}
 	switch {
 	case errors.Is(l.err, errRestricted):
@@ -90,7 +106,7 @@ func kallsymsProblem(l *listing) *Problem {
 		p.Hint = "sysctl -w kernel.kptr_restrict=0, or run as root"
 	case errors.Is(l.err, fs.ErrNotExist):
 		p.Text = l.path + " is not on this machine"
-		p.Hint = "pass the /proc/kallsyms of the machine that recorded with --kallsyms"
+		p.Hint = copyHint(m)
 	default:
 		p.Text = l.path + ": " + l.err.Error()
 	}
@@ -117,7 +133,7 @@ func (l *listing) table(m Module) *Table {
 			return &Table{problem: &Problem{
 				Cause: record.CauseSymbolsMissing,
 				Text:  l.path + " is of another kernel than the recording: " + err.Error(),
-				Hint:  "run where it was recorded, or pass the /proc/kallsyms of that machine with --kallsyms",
+				Hint:  copyHint(m),
 			}}
 		}
 	}

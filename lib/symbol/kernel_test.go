@@ -45,8 +45,8 @@ func TestKernel(t *testing.T) {
 		"module's file":  {f: &Finder{Kallsyms: given}, m: Module{Path: "/lib/modules/6.1.0/kernel/net/netfilter/nf-conntrack.ko.xz", Kind: KernelModule}, addr: 0xffffffffc0345050, want: "nf_ct_get_tuple", start: 0xffffffffc0345000},
 		"unloaded":       {f: &Finder{Kallsyms: given}, m: Module{Path: "[gone]", Kind: KernelModule}, addr: 0xffffffffc0345050, problem: "lists no symbols of [gone]"},
 		"restricted":     {f: &Finder{Kallsyms: zeros}, m: Module{Path: "[kernel.kallsyms]", Kind: Kernel}, addr: 0xffffffff81000012, problem: "the kernel hides its addresses", hint: "sysctl -w kernel.kptr_restrict=0"},
-		"missing":        {f: &Finder{Kallsyms: home + "/none"}, m: Module{Path: "[kernel.kallsyms]", Kind: Kernel}, addr: 0xffffffff81000012, problem: "is not on this machine", hint: "--kallsyms"},
-		"other machine":  {f: &Finder{SymFS: home, Home: home}, m: Module{Path: "[kernel.kallsyms]", Kind: Kernel}, addr: 0xffffffff81000012, problem: "are not on this machine", hint: "--kallsyms"},
+		"missing":        {f: &Finder{Kallsyms: home + "/none"}, m: Module{Path: "[kernel.kallsyms]", Kind: Kernel}, addr: 0xffffffff81000012, problem: "is not on this machine", hint: "run where it was recorded"},
+		"other machine":  {f: &Finder{SymFS: home, Home: home}, m: Module{Path: "[kernel.kallsyms]", Kind: Kernel}, addr: 0xffffffff81000012, problem: "are not on this machine", hint: "run where it was recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := c.f.Open(c.m)

@@ -36,7 +36,7 @@ func (t *Table) Symbol(off uint64) (Symbol, bool) {
 	if i < 0 {
 		return Symbol{}, false
 	}
-	return Symbol{t.index.name(i), t.index.starts[i] - t.delta, t.index.ends[i] - t.delta}, true
+	return Symbol{t.index.name(i), t.index.starts[i] - t.delta, t.index.end(i) - t.delta}, true
 }
 
 // Frames returns the functions at an offset, inlined ones first, innermost before outer,
