@@ -25,11 +25,12 @@ type fileSink struct {
 	list  []*fileEvent // in order
 	last  *fileEvent
 	roots map[rootKey]string
-	used  []bool // by stack: it weighs something
 }
 
 type fileEvent struct {
 	name    string
+	samples uint64
+	used    []bool          // by stack: it weighs something
 	counted bool            // weights are numbers of samples
 	uneven  bool            // and they were not, before the format asked for that
 	weights stack.Weights   // where the format is not profiled
@@ -72,10 +73,11 @@ func (f *fileSink) sample(s *recording.Sample, id record.ID, n uint64) {
 	if s.Stack == 0 {
 		id = f.Stack(id, f.Frame(format.NoStack))
 	}
-	if s.Weight > 0 {
-		f.use(id)
-	}
 	e := f.event(s)
+	e.samples += n
+	if s.Weight > 0 {
+		e.use(id)
+	}
 	if !f.format.profiled {
 		e.weights.Add(id, s.Weight)
 		return
@@ -89,11 +91,11 @@ func (f *fileSink) sample(s *recording.Sample, id record.ID, n uint64) {
 	e.profile.Add(s, id, n)
 }
 
-func (f *fileSink) use(id record.ID) {
-	if int(id) >= len(f.used) {
-		f.used = append(f.used, make([]bool, int(id)+1-len(f.used))...)
+func (e *fileEvent) use(id record.ID) {
+	if int(id) >= len(e.used) {
+		e.used = append(e.used, make([]bool, int(id)+1-len(e.used))...)
 	}
-	f.used[id] = true
+	e.used[id] = true
 }
 
 func (f *fileSink) event(s *recording.Sample) *fileEvent {
@@ -148,10 +150,10 @@ func (f *fileSink) identify(src identified) {
 	}
 }
 
-// distinct returns how many stacks have weight, of whatever event.
-func (f *fileSink) distinct() int {
+// distinct returns how many stacks weigh something.
+func (e *fileEvent) distinct() int {
 	n := 0
-	for _, used := range f.used {
+	for _, used := range e.used {
 		if used {
 			n++
 		}

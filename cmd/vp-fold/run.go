@@ -275,7 +275,6 @@ func (b *batch) nothing() error {
 func (a *app) finish() error {
 	switch {
 	case a.total.out > 0 && a.file != nil:
-		a.total.stacks = a.file.distinct()
 		if err := a.writeFile(); err != nil {
 			return err
 		}
@@ -306,6 +305,13 @@ func (a *app) writeFile() error {
 	}
 	if len(others) > 0 {
 		a.env.Warn("", a.file.format.title+" holds one event: "+chosen.name+" was taken and "+join(others)+" left out", "--event NAME chooses another")
+	}
+	a.total.stacks = chosen.distinct()
+	for _, e := range a.file.list {
+		if e != chosen {
+			a.total.out -= e.samples
+			a.total.drop("of another event", e.samples)
+		}
 	}
 	for _, c := range a.file.caveats(chosen) {
 		a.env.Warn("", c.Text, c.Fix)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"vperf/lib/record"
 )
@@ -23,7 +24,8 @@ type Naming struct {
 
 // Name returns what stands for a frame in folded text: the symbol; for what is not
 // resolved the module's file name in brackets; "[unknown]" where that is missing too.
-// ";" becomes ":" and a newline a blank, for they part frames and stacks.
+// ";" becomes ":" and a newline a blank, for they part frames and stacks; other control
+// characters, which could take over a terminal, become U+FFFD.
 func (n Naming) Name(f *record.Frame) string {
 	name := f.Symbol
 	if name == "" {
@@ -37,6 +39,9 @@ func (n Naming) Name(f *record.Frame) string {
 		name = "[" + name + "]"
 	}
 	name = separators.Replace(name)
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		name = strings.Map(visible, name)
+	}
 	if n.Mark {
 		switch {
 		case f.Inlined:
@@ -51,7 +56,14 @@ func (n Naming) Name(f *record.Frame) string {
 	return name
 }
 
-var separators = strings.NewReplacer(";", ":", "\n", " ", "\r", " ")
+var separators = strings.NewReplacer(";", ":", "\n", " ", "\r", " ", "\t", " ")
+
+func visible(r rune) rune {
+	if unicode.IsControl(r) {
+		return unicode.ReplacementChar
+	}
+	return r
+}
 
 // WriteFolded writes a line for every stack that weighs something, root first, in the
 // bytewise order of the lines:

@@ -104,7 +104,7 @@ func TestHotspotsModules(t *testing.T) {
 // make of them.
 func TestAgainstLines(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	names := []string{"a", "b", "b c", "b 1", "b!", "b:", "bb", "c", "\x01"}
+	names := []string{"a", "b", "b c", "b 1", "b!", "b:", "bb", "c", "~"}
 	for range 200 {
 		lines := map[string]uint64{}
 		for range 1 + rnd.IntN(20) {
@@ -156,6 +156,7 @@ func TestNames(t *testing.T) {
 		withAddrs string
 	}{
 		{frame: record.Frame{Symbol: "La;::b\nc"}, want: "La:::b c"},
+		{frame: record.Frame{Symbol: "a\x1b[31mb\x7f\u009bc\td"}, want: "a\ufffd[31mb\ufffd\ufffdc d"},
 		{frame: record.Frame{Module: "/opt/a b/app (deleted)"}, want: "[app]"},
 		{frame: record.Frame{Module: "[kernel.kallsyms]", Kind: record.KindKernel}, want: "[[kernel.kallsyms]]", marked: "[[kernel.kallsyms]]_[k]"},
 		{frame: record.Frame{}, want: "[unknown]"},
