@@ -168,7 +168,9 @@ func (s *Source) handle(rec *data.Record) {
 		}
 	case data.RecordExit:
 		if f, ok := rec.Task(); ok {
-			s.task(rec, recording.TaskExit, s.tasks.thread(f.PID, f.TID), rec.ID())
+			t := s.tasks.thread(f.PID, f.TID)
+			s.task(rec, recording.TaskExit, t, rec.ID())
+			s.tasks.exit(t)
 		}
 	case data.RecordSwitch, data.RecordSwitchCPUWide:
 		s.switched(rec)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -377,6 +378,60 @@ func TestTaskEvents(t *testing.T) {
 	for src.Next() {
 	}
 	want(t, got, "1 app 1/2 5", "2 app 1/1 6", "5 app 1/2 7")
+}
+
+// Processes that come and go are forgotten, those that stay are not; nor is the one whose
+// first thread ended before the others.
+func TestManyProcesses(t *testing.T) {
+	w := newWriter(plain)
+	w.comm(10, 10, "leader", 0)
+	w.mmap(10, 0x10000, 0x1000, 0, "/a")
+	w.fork(10, 11, 10, 10, 0)
+	exit := func(pid, tid uint32) {
+		w.Record(data.RecordExit, 0, pid, uint32(1), tid, uint32(1), w.time, w.id(pid, tid))
+	}
+	exit(10, 10)
+	const n = 30_000
+	for pid := uint32(100); pid < 100+n; pid++ {
+		w.fork(pid, pid, 10, 11, 0)
+		w.mmap(pid, 0x20000, 0x1000, 0, "/b")
+		w.sample(pid, pid, user, 0x10010)
+		exit(pid, pid)
+		if pid%100 == 0 {
+			w.Record(68, 0) // FINISHED_ROUND
+		}
+	}
+	w.fork(10, 12, 10, 11, 0)
+	w.sample(10, 12, user, 0x10010)
+	src := w.source(t, machine.Options{})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	got := lines(src)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if len(got) != n+1 || got[n] != "leader: /a+0" || got[0] != "leader: /a+0" {
+		t.Errorf("%d samples, the last %q", len(got), got[len(got)-1])
+	}
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 5<<20 {
+		t.Errorf("%d MiB are held for processes that are gone", grown>>20)
+	}
+	runtime.KeepAlive(src)
+}
+
+// A recording of a few hundred kB may claim any number of processes with any number of
+// mappings each.
+func TestHostileForks(t *testing.T) {
+	w := newWriter(plain)
+	for i := range uint64(20_000) {
+		w.mmap(1, 1<<40-0x1000*i, 0x1000, 0, "/a")
+	}
+	for pid := uint32(2); pid < 20_000; pid++ {
+		w.fork(pid, pid, 1, 1, 0)
+		w.mmap(pid, 0x1000, 0x1000, 0, "/b")
+	}
+	w.sample(1, 1, user, 1<<40)
+	want(t, lines(w.source(t, machine.Options{})), ":1: /a+0")
 }
 
 // Chains that never repeat do not fill the memory, and stay right when what was remembered

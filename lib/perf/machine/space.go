@@ -72,8 +72,20 @@ func (s *space) remove(a uint64) {
 	}
 }
 
+// No program maps code as often as this, and no system has as many processes that each map
+// something else. A recording that says so is made up, and must not fill the memory.
+const (
+	maxMappings = 1 << 15 // of a process
+	maxCopied   = 1 << 20 // of all processes, when they stop to share a space,
+	perRecord   = 64      // and so many more for each mapping that is recorded
+)
+
 // spaces hands out the ids.
-type spaces struct{ next uint32 }
+type spaces struct {
+	next   uint32
+	copied int // mappings
+	seen   int // changes
+}
 
 func (p *spaces) new() *space {
 	p.next++
@@ -82,10 +94,13 @@ func (p *spaces) new() *space {
 
 // writable returns s, or a copy of it where s is not s's owner's alone, ready for a change.
 func (p *spaces) writable(s *space) *space {
+	p.seen++
 	switch {
 	case s.shared:
 		c := p.new()
-		c.maps = slices.Clone(s.maps)
+		if p.copied += len(s.maps); p.copied <= maxCopied+perRecord*p.seen {
+			c.maps = slices.Clone(s.maps)
+		}
 		return c
 	case s.used:
 		p.next++

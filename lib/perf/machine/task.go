@@ -7,23 +7,30 @@ import (
 )
 
 // A process is what its threads share.
-type process struct{ space *space }
+type process struct {
+	space *space
+	live  int // threads that did not end
+}
 
 // A thread is one that has the CPU at times.
 type thread struct {
 	pid, tid int32
 	comm     string
 	named    bool // comm is more than ":TID"
+	ended    bool
 	process  *process
 }
 
-// tasks are the threads by tid. One that ended stays until its tid is given to another:
-// samples of its last moments may follow.
+// tasks are the threads by tid. Those that ended stay for a while, for samples of their
+// last moments may follow; but a build starts and ends a hundred thousand of them.
 type tasks struct {
 	byTID  map[int32]*thread
-	last   *thread // that was looked up
+	last   *thread   // that was looked up
+	ended  []*thread // in the order in which they did
 	spaces spaces
 }
+
+const keepEnded = 1024
 
 // thread returns a thread, which is new if nothing was heard of it yet. pid may be -1.
 func (s *tasks) thread(pid, tid int32) *thread {
@@ -38,21 +45,49 @@ func (s *tasks) thread(pid, tid int32) *thread {
 		}
 		s.byTID[tid] = t
 		if pid == tid || pid == -1 {
-			t.process = &process{s.spaces.new()}
+			t.process = &process{space: s.spaces.new()}
 		} else {
 			t.process = s.thread(pid, pid).process
 		}
+		t.process.live++
 	}
 	if t.pid == -1 && pid != -1 {
 		if t.pid = pid; pid != tid {
 			t.process = s.thread(pid, pid).process
+			t.process.live++
 		}
 	}
 	s.last = t
 	return t
 }
 
+// exit ends a thread. The first one of a process is kept as long as there are others.
+func (s *tasks) exit(t *thread) {
+	if t.ended {
+		return
+	}
+	t.ended = true
+	t.process.live--
+	s.ended = append(s.ended, t)
+	if len(s.ended) <= keepEnded {
+		return
+	}
+	old := s.ended[0]
+	s.ended = s.ended[1:]
+	switch {
+	case s.byTID[old.tid] != old: // replaced
+	case old.pid == old.tid && old.process.live > 0:
+		s.ended = append(s.ended, old)
+	default:
+		s.forget(old)
+	}
+}
+
 func (s *tasks) forget(t *thread) {
+	if !t.ended {
+		t.ended = true
+		t.process.live--
+	}
 	delete(s.byTID, t.tid)
 	if s.last == t {
 		s.last = nil
@@ -90,6 +125,8 @@ func (s *tasks) name(t *thread, name string) {
 
 // mapped puts a mapping into a process.
 func (s *tasks) mapped(p *process, m mapping) {
-	p.space = s.spaces.writable(p.space)
-	p.space.insert(m)
+	if len(p.space.maps) < maxMappings {
+		p.space = s.spaces.writable(p.space)
+		p.space.insert(m)
+	}
 }
