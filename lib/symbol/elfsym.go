@@ -174,12 +174,15 @@ func (im *image) counts(s rawSymbol, in wanted, strs []byte) bool {
 func (e *elfSymbols) index() (*index, error) {
 	sortEntries(e.list)
 	fillEnds(e.list)
-	e.list = dropAliases(e.list, e.text, demangle)
+	var ties []tie
+	e.list, ties = dropAliases(e.list, e.text, demangle)
 	stubs, err := readPLT(e.runtime)
 	if err == nil && len(stubs) > 0 {
 		err = e.addStubs(stubs)
 	}
-	return newIndex(e.list, e.text, demangle), err
+	x := newIndex(e.list, e.text, demangle)
+	x.ties = ties
+	return x, err
 }
 
 func (e *elfSymbols) addStubs(stubs []stub) error {

@@ -37,6 +37,7 @@ type index struct {
 	outer  []int32  // the narrowest symbol around each, or -1; nil where none is around another
 	names  []uint32 // where they begin in the text; NUL or the end of the text ends them
 	plt    []bool   // nil where there are none
+	ties   []tie    // further names, by address
 	text   []byte
 	spell  func(string) string
 	cache  []atomic.Pointer[string]
@@ -45,15 +46,40 @@ type index struct {
 // sortEntries orders by address; those of one address keep the order of their table,
 // which decides between them last.
 func sortEntries(list []entry) {
-	sorted := true
+	sorted, last := true, uint64(0)
 	for i := range list {
 		list[i].place = uint32(i)
 		sorted = sorted && (i == 0 || list[i-1].start <= list[i].start)
+		last = max(last, list[i].start)
 	}
-	if !sorted { // much faster than a stable sort
+	const placeBits = 24
+	switch {
+	case sorted:
+		return
+	case len(list) > 1<<placeBits || last >= 1<<(64-placeBits):
 		slices.SortFunc(list, func(a, b entry) int {
 			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.place, b.place))
 		})
+		return
+	}
+	// Numbers sort several times as fast as entries.
+	keys := make([]uint64, len(list))
+	for i := range list {
+		keys[i] = list[i].start<<placeBits | uint64(i)
+	}
+	slices.Sort(keys)
+	for i := range list { // follow each cycle of the permutation
+		first := list[i]
+		for to := i; ; {
+			from := int(keys[to] & (1<<placeBits - 1))
+			keys[to] = uint64(to)
+			if from == i {
+				list[to] = first
+				break
+			}
+			list[to] = list[from]
+			to = from
+		}
 	}
 }
 
@@ -81,43 +107,85 @@ func pageBehind(start uint64) uint64 {
 	return end
 }
 
-// dropAliases keeps one of the symbols at each address, in place.
-func dropAliases(list []entry, text []byte, spell func(string) string) []entry {
-	kept := list[:0]
-	for _, e := range list {
-		if n := len(kept); n > 0 && kept[n-1].start == e.start {
-			if better(&e, &kept[n-1], text, spell) {
-				kept[n-1] = e
-			}
-			continue
-		}
-		kept = append(kept, e)
-	}
-	return kept
+// tie is a further name of a symbol, between which only their spelling decides.
+type tie struct {
+	start uint64
+	name  uint32
 }
 
-// better reports whether perf prefers b, which comes later in the table, over a: the one
-// with a size, not weak, global, with fewer leading underscores, longer, not an alias of
-// the kernel's old naming of system calls.
-func better(b, a *entry, text []byte, spell func(string) string) bool {
+// dropAliases keeps one of the symbols at each address, in place: the one that perf
+// prefers. Where that hangs on how names are spelled, demangling waits until one is asked
+// for: the ties are returned, by address.
+func dropAliases(list []entry, text []byte, spell func(string) string) ([]entry, []tie) {
+	kept := list[:0]
+	var ties []tie
+	mark := 0 // of the ties of the last address
+	for _, e := range list {
+		n := len(kept)
+		if n == 0 || kept[n-1].start != e.start {
+			kept, mark = append(kept, e), len(ties)
+			continue
+		}
+		last := &kept[n-1]
+		switch c := prefer(&e, last); {
+		case c < 0, c == 0 && sameSpelling(cstring(text, last.name), cstring(text, e.name)):
+		case c > 0:
+			*last, ties = e, ties[:mark]
+		case e.end == last.end:
+			ties = append(ties, tie{e.start, e.name})
+		default: // they reach differently far
+			name, spelled := bestName(last.name, ties[mark:], text, spell)
+			last.name, ties = name, ties[:mark]
+			if b := spellRaw(text, e.name, spell); betterSpelling(b, spelled) {
+				*last = e
+			}
+		}
+	}
+	return kept, ties
+}
+
+// prefer compares symbols at one address as perf does before it looks at their names: with
+// a size, not weak, global. It is positive if perf prefers b, which comes later.
+func prefer(b, a *entry) int {
 	if sized := a.end > a.start; sized != (b.end > b.start) {
-		return !sized
+		if sized {
+			return -1
+		}
+		return 1
 	}
-	if a.rank != b.rank {
-		return b.rank > a.rank
-	}
-	rawA, rawB := cstring(text, a.name), cstring(text, b.name)
-	if sameSpelling(rawA, rawB) {
-		return false
-	}
-	nameA, nameB := spellEntry(rawA, a.plt, spell), spellEntry(rawB, b.plt, spell)
-	if ua, ub := underscores(nameA), underscores(nameB); ua != ub {
+	return int(b.rank) - int(a.rank)
+}
+
+// betterSpelling reports whether perf prefers the name b, which comes later, over a: the
+// one with fewer leading underscores, longer, not an alias of the kernel's old naming of
+// system calls.
+func betterSpelling(b, a string) bool {
+	if ua, ub := underscores(a), underscores(b); ua != ub {
 		return ub < ua
 	}
-	if len(nameA) != len(nameB) {
-		return len(nameB) > len(nameA)
+	if len(a) != len(b) {
+		return len(b) > len(a)
 	}
-	return strings.HasPrefix(nameA, "SyS") || strings.HasPrefix(nameA, "compat_SyS")
+	return strings.HasPrefix(a, "SyS") || strings.HasPrefix(a, "compat_SyS")
+}
+
+// bestName settles ties.
+func bestName(name uint32, ties []tie, text []byte, spell func(string) string) (best uint32, spelled string) {
+	best, spelled = name, spellRaw(text, name, spell)
+	for _, t := range ties {
+		if s := spellRaw(text, t.name, spell); betterSpelling(s, spelled) {
+			best, spelled = t.name, s
+		}
+	}
+	return best, spelled
+}
+
+func spellRaw(text []byte, at uint32, spell func(string) string) string {
+	s := string(cstring(text, at))
+	if spell != nil {
+		s = spell(s)
+	}
+	return s
 }
 
 // sameSpelling recognises without demangling what most aliases of C++ are: the complete
@@ -137,17 +205,6 @@ func sameSpelling(a, b []byte) bool {
 }
 
 func underscores(s string) int { return len(s) - len(strings.TrimLeft(s, "_")) }
-
-func spellEntry(raw []byte, plt bool, spell func(string) string) string {
-	s := string(raw)
-	if spell != nil {
-		s = spell(s)
-	}
-	if plt {
-		s += "@plt"
-	}
-	return s
-}
 
 // newIndex makes an index of entries that are sorted and have no aliases.
 func newIndex(list []entry, text []byte, spell func(string) string) *index {
@@ -222,7 +279,16 @@ func (x *index) name(i int) string {
 	if s := x.cache[i].Load(); s != nil {
 		return *s
 	}
-	s := spellEntry(cstring(x.text, x.names[i]), x.plt != nil && x.plt[i], x.spell)
+	byStart := func(t tie, start uint64) int { return cmp.Compare(t.start, start) }
+	from, _ := slices.BinarySearchFunc(x.ties, x.starts[i], byStart)
+	to := from
+	for to < len(x.ties) && x.ties[to].start == x.starts[i] {
+		to++
+	}
+	_, s := bestName(x.names[i], x.ties[from:to], x.text, x.spell)
+	if x.plt != nil && x.plt[i] {
+		s += "@plt"
+	}
 	x.cache[i].Store(&s)
 	return s
 }

@@ -22,7 +22,7 @@ import (
 func TestPerf(t *testing.T) {
 	p := perftest.NeedPerf(t)
 	files := []string{
-		"/usr/bin/perf", "/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
+		"/usr/bin/perf", "/usr/bin/node", "/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
 		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib/x86_64-linux-gnu/libm.so.6", goCommand(),
 	}
 	if examples, _ := filepath.Glob("../../examples/bin/*"); len(examples) > 0 {
@@ -51,7 +51,7 @@ func TestPerf(t *testing.T) {
 			for i, off := range offsets {
 				s, ok := table.Symbol(off)
 				switch {
-				case s.Name == want[i]:
+				case joined(s.Name) == joined(want[i]):
 					if !ok {
 						none++
 					}
@@ -148,6 +148,10 @@ func randomOffsets(t *testing.T, path string, n int) (list []uint64) {
 	}
 	return list
 }
+
+// joined leaves out the blank between closing brackets, which libiberty forgets where an
+// empty pack stands between them.
+func joined(name string) string { return strings.ReplaceAll(name, " >", ">") }
 
 // perfNames returns what perf script calls each offset, empty where it has no name.
 func perfNames(t *testing.T, p *perf.Perf, path string, offsets []uint64) (names []string) {
