@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +21,23 @@ type summed interface {
 	Count() uint64       // how many samples the current one stands for
 }
 
+// foreignBatch begins a batch for a recording that names no profile. It makes an id of what
+// the recording begins with, so that the records are known again when they are passed on and
+// concatenated. All inputs of one call are one profile, and take the first one's id.
+func (a *app) foreignBatch(in *tool.Input) *batch {
+	if a.foreign == 0 {
+		head, _ := in.Reader.Peek(in.Reader.Size()) // an error shows when all is read
+		sum := sha256.Sum256(head)
+		a.foreignID = hex.EncodeToString(sum[:16])
+	}
+	a.foreign++
+	begin := record.Stream{Profile: a.foreignID}
+	if a.foreign > 1 {
+		begin.Part = a.foreign
+	}
+	return a.newBatch(in.Name, begin)
+}
+
 // foldedText folds folded stacks.
 func (a *app) foldedText(in *tool.Input) error {
 	return a.summed(in, folded.NewReader(in.Reader), nil)
@@ -35,7 +54,7 @@ func (a *app) pprof(in *tool.Input) error {
 }
 
 func (a *app) summed(in *tool.Input, src summed, err error) error {
-	b := a.newBatch(in.Name, record.Stream{})
+	b := a.foreignBatch(in)
 	if err != nil {
 		b.fail(err)
 		return b.end()

@@ -25,7 +25,7 @@ func isPerfData(head []byte) bool {
 // file that comes through one, or compressed, is copied first, for its names are at its
 // end.
 func (a *app) perfData(in *tool.Input) error {
-	b := a.newBatch(in.Name, record.Stream{})
+	b := a.foreignBatch(in)
 	head, _ := in.Reader.Peek(16)
 	switch {
 	case startsLikePerfData(in.Path):
@@ -143,7 +143,7 @@ func (b *batch) perfRecords(r *data.Reader, run profiledRun) {
 		Inlined:   !o.shape.NoInline,
 		Addresses: o.naming.Addresses,
 	})
-	if s := b.stream; s != nil && s.begin.Profile == "" {
+	if s := b.stream; s != nil && !b.run {
 		s.meta = func() *record.Meta { return infoMeta(r.Info()) }
 		if onMonotonic(r.Events()) {
 			s.begin.Clock = "monotonic"

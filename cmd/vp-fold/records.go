@@ -221,6 +221,7 @@ func (a *app) foldProfile(p *profile, last bool) error {
 		return nil
 	}
 	b := a.newBatch(p.name, record.Stream{Profile: p.id, Clock: p.clock})
+	b.run = p.id != ""
 	for _, d := range p.dumps {
 		if d.err != nil {
 			return &tool.Error{Place: p.name, Text: "the recording cannot be unpacked", Err: d.err}

@@ -19,16 +19,18 @@ import (
 
 // app is one run of the command.
 type app struct {
-	env      *tool.Env
-	opt      *options
-	file     *fileSink // for --format ndjson nil
-	events   catalogue
-	profiles []*profile          // of the record streams of all inputs, in order
-	streams  map[int]*openStream // by record.Reader.Stream
-	total    totals
-	waits    uint64 // that came out beside the samples
-	passed   bool   // samples went through that were folded before
-	failed   bool   // something was reported with Fail
+	env       *tool.Env
+	opt       *options
+	file      *fileSink // for --format ndjson nil
+	events    catalogue
+	profiles  []*profile          // of the record streams of all inputs, in order
+	streams   map[int]*openStream // by record.Reader.Stream
+	total     totals
+	waits     uint64 // that came out beside the samples
+	foreign   int    // inputs that name no profile
+	foreignID string // of these
+	passed    bool   // samples went through that were folded before
+	failed    bool   // something was reported with Fail
 }
 
 func run(env *tool.Env) error {
@@ -79,7 +81,7 @@ func (a *app) input(in *tool.Input) error {
 		return a.foldedText(in)
 	}
 	r := a.newText(in.Reader)
-	b := a.newBatch(in.Name, record.Stream{})
+	b := a.foreignBatch(in)
 	if b.stream != nil {
 		b.stream.meta = func() *record.Meta { return headerMeta(r.Header()) }
 	}
@@ -105,6 +107,7 @@ type batch struct {
 	stream *streamSink // for --format ndjson, else nil
 	totals
 	waits  totals
+	run    bool            // of vp-collect: it knows more of the run than samples
 	sched  []record.Notice // on the waits of each recording
 	tally  recording.Tally
 	cause  record.Cause // why it is not complete
@@ -231,7 +234,7 @@ func (b *batch) end(before ...record.Notice) error {
 func (b *batch) shortRun() bool {
 	bad := slices.ContainsFunc(b.tally.Counts, func(c recording.Count) bool { return c.Reason != recording.Other })
 	left := slices.ContainsFunc(b.dropped, func(d dropCount) bool { return !strings.HasPrefix(d.reason, launcherReason) })
-	return b.stream != nil && b.stream.begin.Profile != "" && b.cause == "" && !b.failed && !bad && !left
+	return b.stream != nil && b.run && b.cause == "" && !b.failed && !bad && !left
 }
 
 func (b *batch) err() error {

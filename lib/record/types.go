@@ -7,7 +7,8 @@ package record
 type Stream struct {
 	Schema  int      `json:"schema"`            // [Schema]; Begin sets it
 	By      string   `json:"by"`                // tool and version
-	Profile string   `json:"profile,omitempty"` // the run that the records describe; absent for foreign input
+	Profile string   `json:"profile,omitempty"` // the run that the records describe: an id that vp-collect makes, or vp-fold from a foreign recording
+	Part    int      `json:"part,omitempty"`    // 2, 3, ... tell the streams apart that one producer makes of several recordings
 	Clock   string   `json:"clock,omitempty"`   // of the times that follow: "monotonic", or what the recording names
 	Args    []string `json:"args,omitempty"`    // options only, never paths: replay must not depend on them
 }
