@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,7 +19,7 @@ import (
 )
 
 // openMap names JIT code by the perf-PID.map that the compiler wrote, looked for where the
-// process sees it and where we do.
+// process sees it and where we do; or by the jitdump file that it wrote instead.
 func (f *Finder) openMap(m Module) *Table {
 	path := m.Path
 	if path == "" || path[0] != '/' {
@@ -37,7 +38,7 @@ func (f *Finder) openMap(m Module) *Table {
 		Hint: "let the runtime write it: java -XX:+DumpPerfMapAtExit (17 or later), node --perf-basic-prof, python -X perf, dotnet with DOTNET_PerfMapEnabled=1",
 	}
 	for _, place := range places {
-		x, err := readMap(place)
+		x, err := readOwn(place, parseMap)
 		switch {
 		case err == nil:
 			return &Table{index: x}
@@ -48,7 +49,30 @@ func (f *Finder) openMap(m Module) *Table {
 			}
 		}
 	}
+	for _, place := range f.jitdumps(m.PID) {
+		if x, err := readOwn(place, parseJitdump); err == nil {
+			return &Table{index: x}
+		}
+	}
 	return &Table{problem: p}
+}
+
+// jitdumps returns where compilers write jitdump files: V8 (node --perf-prof) where it was
+// started, perf's agent for Java below ~/.debug/jit, others in /tmp.
+func (f *Finder) jitdumps(pid int) []string {
+	if pid <= 0 {
+		return nil
+	}
+	name := fmt.Sprintf("jit-%d.dump", pid)
+	places := []string{f.SymFS + "/tmp/" + name}
+	if f.SymFS == "" {
+		places = append(places, name, fmt.Sprintf("/proc/%d/cwd/%s", pid, name))
+	}
+	if home := f.home(); home != "" {
+		found, _ := filepath.Glob(home + "/.debug/jit/*/" + name)
+		places = append(places, found...)
+	}
+	return places
 }
 
 // innerPID returns the number that a process in a container has for itself, or "" where it
@@ -72,7 +96,8 @@ func innerPID(pid int) string {
 // believed.
 var errOwner = errors.New("it belongs neither to root nor to the user who runs this")
 
-func readMap(path string) (*index, error) {
+// readOwn reads a file of root or of this user.
+func readOwn(path string, parse func(io.Reader) (*index, error)) (*index, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -88,7 +113,7 @@ func readMap(path string) (*index, error) {
 		return nil, err
 	}
 	defer file.Close()
-	x, err := parseMap(file)
+	x, err := parse(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

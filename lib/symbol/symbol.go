@@ -1,7 +1,7 @@
 // Package symbol names addresses: the function at an offset of a mapped file, and from
 // DWARF the functions inlined there, with file and line. It reads what a machine keeps for
 // that purpose: symbol tables and debug information of ELF files, separate debug files,
-// MiniDebugInfo, kallsyms and the perf-PID.map files that JIT compilers write.
+// MiniDebugInfo, kallsyms, and the perf-PID.map and jitdump files that JIT compilers write.
 //
 //	var finder symbol.Finder
 //	defer finder.Close()
@@ -22,7 +22,8 @@
 //   - MiniDebugInfo counts, and a file that was deleted or replaced is looked for by its
 //     build-id.
 //   - Of symbols that contain each other the innermost counts, always.
-//   - Of entries of a perf-PID.map that overlap the last counts, always.
+//   - Of entries of a perf-PID.map that overlap the last counts, always. A jitdump file
+//     counts where there is no such map, without perf inject.
 //   - Inlined functions without a linkage name have their scope: std::sort<...>, not
 //     sort<...>.
 //
