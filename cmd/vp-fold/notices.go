@@ -48,6 +48,8 @@ const (
 	tellKernel     = 0.05
 )
 
+const fixUnresolved = "keep the symbol tables of the programs (no strip), or install their debug symbols"
+
 // notices says what a reader of the result has to know about it.
 func notices(t *totals, tally *recording.Tally, o *options, events []string) []record.Notice {
 	var list []record.Notice
@@ -88,7 +90,7 @@ func notices(t *totals, tally *recording.Tally, o *options, events []string) []r
 			"%.0f %% of the samples have kernel frames without symbols", 100*s)
 	}
 	if s := share(q.unresolved); s >= tellUnresolved {
-		say(record.Warning, record.CauseSymbolsMissing, "keep the symbol tables of the programs (no strip), or install their debug symbols",
+		say(record.Warning, record.CauseSymbolsMissing, fixUnresolved,
 			"%.0f %% of the samples were taken in functions without a symbol", 100*s)
 	}
 	if s := share(q.broken); s >= tellBroken && tally.Deep > 0 {

@@ -82,7 +82,7 @@ func output(t *testing.T, cmd *exec.Cmd) []byte {
 }
 
 var (
-	refHead   = regexp.MustCompile(`^ *(.+?) +(?:\d+/)?(\d+) +(?:\[\d+\] +)?\d+\.\d+: +(\d+) +(\S+): *(.*)$`)
+	refHead   = regexp.MustCompile(`^ *(.+?) +(?:-?\d+/)?(-?\d+) +(?:\[\d+\] +)?\d+\.\d+: +(\d+) +(\S+): *(.*)$`)
 	refFrame  = regexp.MustCompile(`^\s*([0-9a-f]+) (.+) \(((?:[^()]|\([^()]*\))+)\)$`)
 	refOffset = regexp.MustCompile(`\+0x[0-9a-f]+$`)
 )

@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"vperf/lib/perf/data"
 	"vperf/lib/perf/machine"
@@ -150,10 +152,26 @@ func (b *batch) perfRecords(r *data.Reader, run profiledRun) {
 		}
 	}
 	b.read(src, run)
+	for _, m := range src.Missing() {
+		if share := float64(m.Samples) / float64(src.Tally().Samples); m.Problem != nil && share >= tellMissing {
+			text := m.Problem.Text
+			if !strings.Contains(text, m.Module) {
+				text = m.Module + ": " + text
+			}
+			b.names = append(b.names, record.Notice{
+				Severity: record.Warning, Cause: m.Problem.Cause, Fix: m.Problem.Hint,
+				Text: fmt.Sprintf("%.0f %% of the samples were taken in functions without a symbol: %s", 100*share, text),
+			})
+		}
+	}
 	if f := r.Fault(); f != nil {
 		b.app.env.Warn(b.name, "the recording is not whole: "+f.Error(), "perf record was killed, or the file was not copied whole; what came before is kept")
 	}
 }
+
+// tellMissing is the share of samples in a module without names from which on that is
+// worth a notice of its own.
+const tellMissing = 0.05
 
 func infoMeta(in *data.Info) *record.Meta {
 	return headerMeta(map[string]string{

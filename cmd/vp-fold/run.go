@@ -109,6 +109,7 @@ type batch struct {
 	waits  totals
 	run    bool            // of vp-collect: it knows more of the run than samples
 	sched  []record.Notice // on the waits of each recording
+	names  []record.Notice // on the modules of each that lack names
 	tally  recording.Tally
 	cause  record.Cause // why it is not complete
 	failed bool         // and that was reported
@@ -203,6 +204,10 @@ func (b *batch) end(before ...record.Notice) error {
 		return b.err()
 	}
 	list := notices(&b.totals, &b.tally, a.opt, events)
+	if len(b.names) > 0 { // which say more than that some are missing
+		list = slices.DeleteFunc(list, func(n record.Notice) bool { return n.Fix == fixUnresolved })
+		list = append(list, b.names...)
+	}
 	if a.opt.offCPU && len(b.sched) > 0 {
 		a.env.Warn(b.name, b.sched[0].Text, "")
 	}

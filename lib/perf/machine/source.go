@@ -37,6 +37,7 @@ type Source struct {
 	chains *chainMemo
 	stacks *stackTable
 	tally  recording.Tally
+	taken  []uint64 // samples by stack
 	onTask func(*recording.TaskEvent)
 
 	raw     data.Sample
@@ -313,11 +314,11 @@ func (s *Source) take(rec *data.Record) bool {
 	if e.SampleType&data.SampleRead != 0 && !s.readings(rec, e) {
 		return false
 	}
-	s.finish(t, chain, mode, raw.IP)
 	if len(s.also) > 0 {
-		s.tally.Samples--
-		s.reading()
+		s.sample.Event, s.sample.Weight = s.also[0].event.Name, s.also[0].value
+		s.also = s.also[1:]
 	}
+	s.finish(t, chain, mode, raw.IP)
 	return true
 }
 
@@ -336,12 +337,21 @@ func (s *Source) tracepoint(rec *data.Record, e *data.Event) {
 
 // finish gives the sample its stack.
 func (s *Source) finish(t *thread, chain []byte, mode uint16, ip uint64) {
-	stack := s.stack(t, chain, mode, ip)
-	s.sample.Stack = int(stack)
+	s.sample.Stack = int(s.stack(t, chain, mode, ip))
+	s.count()
+}
+
+// count counts the sample.
+func (s *Source) count() {
+	stack := s.sample.Stack
 	s.tally.Samples++
 	if len(s.stacks.stacks[stack]) > 1 {
 		s.tally.Deep++
 	}
+	if stack >= len(s.taken) {
+		s.taken = append(s.taken, make([]uint64, len(s.stacks.stacks)-len(s.taken))...)
+	}
+	s.taken[stack]++
 }
 
 // readings sets s.also to how far the counters of a sample moved, and reports whether any
@@ -373,10 +383,7 @@ func (s *Source) readings(rec *data.Record, e *data.Event) bool {
 func (s *Source) reading() {
 	s.sample.Event, s.sample.Weight = s.also[0].event.Name, s.also[0].value
 	s.also = s.also[1:]
-	s.tally.Samples++
-	if len(s.stacks.stacks[s.sample.Stack]) > 1 {
-		s.tally.Deep++
-	}
+	s.count()
 }
 
 // isDeferred returns what waits for its user part, nil for a sample that is whole.

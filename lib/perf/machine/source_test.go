@@ -262,6 +262,31 @@ func TestChains(t *testing.T) {
 	}
 }
 
+func TestMissing(t *testing.T) {
+	w := newWriter(deep)
+	w.mmap(1, 0x10000, 0x1000, 0xf00000, "/stripped") // fakeNames has none there
+	w.mmap(1, 0x20000, 0x1000, 0xf00000, "/gone")
+	w.mmap(1, 0x30000, 0x1000, 0, "/named")
+	for range 3 {
+		w.sample(1, 1, user, 0x20010, 0x20010, 0x30010)
+	}
+	w.sample(1, 1, user, 0x10010, 0x10010)
+	w.sample(1, 1, user, 0x30010, 0x30010, 0x10010) // a caller's name is not missed
+	w.sample(1, 1, user, 0x90010, 0x90010)
+	src := w.source(t, machine.Options{Open: func(m symbol.Module) machine.Names {
+		if m.Path == "/gone" {
+			return new(symbol.Finder).Open(symbol.Module{Path: "/there/is/no/such/file"})
+		}
+		return fakeNames{m}
+	}})
+	lines(src)
+	var got []string
+	for _, m := range src.Missing() {
+		got = append(got, fmt.Sprint(m.Module, " ", m.Samples, " ", m.Problem != nil))
+	}
+	want(t, got, "/gone 3 true", "/stripped 1 false")
+}
+
 // Processes share the module of a file, with or without a build-id in the mapping, and so
 // its frames.
 func TestSharedModules(t *testing.T) {

@@ -1,0 +1,51 @@
+package machine
+
+import (
+	"cmp"
+	"slices"
+
+	"vperf/lib/symbol"
+)
+
+// Missing is a module in which samples were taken in code without a name.
+type Missing struct {
+	Module  string
+	Samples uint64
+	Problem *symbol.Problem // why there is none, nil where the module has symbols, but none there
+}
+
+// Missing returns the modules that lack names, those with the most samples first. It is
+// complete when Next has returned false.
+func (s *Source) Missing() []Missing {
+	samples := map[string]uint64{}
+	for stack, n := range s.taken {
+		if n == 0 || stack == 0 {
+			continue
+		}
+		if leaf := s.Frame(s.stacks.stacks[stack][0]); leaf.Symbol == "" && leaf.Module != "" {
+			samples[leaf.Module] += n
+		}
+	}
+	var list []Missing
+	for name, n := range samples {
+		list = append(list, Missing{name, n, s.frames.modules.problem(name)})
+	}
+	slices.SortFunc(list, func(a, b Missing) int {
+		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Module, b.Module))
+	})
+	return list
+}
+
+// problem returns what is wrong with the names of a module.
+func (s *modules) problem(name string) *symbol.Problem {
+	for _, list := range s.byPath {
+		for _, m := range list {
+			if t, ok := m.names.(interface{ Problem() *symbol.Problem }); ok && m.name == name {
+				if p := t.Problem(); p != nil {
+					return p
+				}
+			}
+		}
+	}
+	return nil
+}
