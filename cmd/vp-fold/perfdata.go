@@ -152,8 +152,9 @@ func (b *batch) perfRecords(r *data.Reader, run profiledRun) {
 		}
 	}
 	b.read(src, run)
-	for _, m := range src.Missing() {
-		if share := float64(m.Samples) / float64(src.Tally().Samples); m.Problem != nil && share >= tellMissing {
+	for _, m := range src.Missing(tellMissing) {
+		if m.Problem != nil {
+			share := float64(m.Samples) / float64(src.Tally().Samples)
 			text := m.Problem.Text
 			if !strings.Contains(text, m.Module) {
 				text = m.Module + ": " + text

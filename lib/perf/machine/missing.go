@@ -14,9 +14,10 @@ type Missing struct {
 	Problem *symbol.Problem // why there is none, nil where the module has symbols, but none there
 }
 
-// Missing returns the modules that lack names, those with the most samples first. It is
-// complete when Next has returned false.
-func (s *Source) Missing() []Missing {
+// Missing returns the modules in which a share of the samples, 0 to 1, lacks names, those
+// with the most first. It is to be called when Next has returned false. Finding out what is
+// wrong with a module takes time, so it is done for these alone.
+func (s *Source) Missing(share float64) []Missing {
 	samples := map[string]uint64{}
 	for stack, n := range s.taken {
 		if n == 0 || stack == 0 {
@@ -28,6 +29,9 @@ func (s *Source) Missing() []Missing {
 	}
 	var list []Missing
 	for name, n := range samples {
+		if float64(n) < share*float64(s.tally.Samples) {
+			continue
+		}
 		list = append(list, Missing{name, n, s.frames.modules.problem(name)})
 	}
 	slices.SortFunc(list, func(a, b Missing) int {

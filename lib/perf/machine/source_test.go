@@ -280,11 +280,14 @@ func TestMissing(t *testing.T) {
 		return fakeNames{m}
 	}})
 	lines(src)
-	var got []string
-	for _, m := range src.Missing() {
-		got = append(got, fmt.Sprint(m.Module, " ", m.Samples, " ", m.Problem != nil))
+	missing := func(share float64) (list []string) {
+		for _, m := range src.Missing(share) {
+			list = append(list, fmt.Sprint(m.Module, " ", m.Samples, " ", m.Problem != nil))
+		}
+		return list
 	}
-	want(t, got, "/gone 3 true", "/stripped 1 false")
+	want(t, missing(0), "/gone 3 true", "/stripped 1 false")
+	want(t, missing(0.5), "/gone 3 true")
 }
 
 // Processes share the module of a file, with or without a build-id in the mapping, and so
