@@ -57,6 +57,13 @@ func burst() *datatest.Recording {
 	return w
 }
 
+// oddBurst makes a recording of which one sample is shorter than its event demands.
+func oddBurst() []byte {
+	w := burst()
+	w.Record(data.RecordSample, data.ModeUser, uint64(0x10010), uint32(77), uint32(78), uint64(50))
+	return w.File()
+}
+
 // writeDump writes a record stream that carries a perf.data file.
 func writeDump(name string) error {
 	file, err := os.Create(name)
@@ -93,7 +100,7 @@ func TestScripts(t *testing.T) {
 			cut := w.File()
 			for name, b := range map[string][]byte{
 				"data": stackCopies(8), "unfinished": stackCopies(0),
-				"burst": w.File(), "burst.pipe": w.Pipe(), "burst.cut": cut[:len(cut)-300],
+				"burst": w.File(), "burst.pipe": w.Pipe(), "burst.cut": cut[:len(cut)-300], "burst.odd": oddBurst(),
 			} {
 				if err := os.WriteFile(filepath.Join(env.WorkDir, name), b, 0o644); err != nil {
 					return err

@@ -59,6 +59,10 @@ func notices(t *totals, tally *recording.Tally, o *options, events []string) []r
 	for _, c := range tally.Counts {
 		switch c.Reason {
 		case recording.Cut:
+			if c.Text != "" { // of perf.data
+				say(record.Warning, record.CauseBadInput, "", "%d samples cannot be read, the first at offset %d: %s", c.N, c.Place, c.Text)
+				continue
+			}
 			say(record.Warning, record.CauseTruncatedInput, "", "the recording ends inside a sample (line %d), which was left out", c.Place)
 		case recording.Lost, recording.LostChunks:
 			say(record.Warning, record.CauseLostSamples, "record with a lower -F, or with a larger buffer: perf record -m 16M",
