@@ -145,6 +145,9 @@ func (s *streamSink) life(l *sched.Life) {
 // schedNotices says what is to be known about the waits of a recording. The first is the
 // account of all threads. folding says that waits are what was asked for.
 func schedNotices(t *sched.Totals, folding bool) []record.Notice {
+	if t.Voluntary+t.Preempted == 0 && !folding {
+		return nil // forks and exits alone: nobody recorded switches
+	}
 	if t.Threads == 0 && len(t.Counts) == 0 {
 		return nil
 	}
