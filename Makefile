@@ -73,11 +73,11 @@ lint-setup:
 	scripts/setup lint
 
 lint-go: lint-setup
-	@unformatted=$$($(tool) gofumpt -l cmd internal lib scripts) && \
+	@unformatted=$$($(tool) gofumpt -l cmd lib scripts) && \
 		{ [ -z "$$unformatted" ] || { echo "not formatted, run gofumpt -w on:"; echo "$$unformatted"; exit 1; }; }
 	$(GO) vet ./...
 	$(tool) staticcheck ./...
-	@find cmd internal lib scripts -name node_modules -prune -o \( -name '*.go' -o -name '*.js' \) -exec wc -l {} + | \
+	@find cmd lib scripts -name node_modules -prune -o \( -name '*.go' -o -name '*.js' \) -exec wc -l {} + | \
 		awk '$$1 > 500 && $$2 != "total" { print "note: " $$2 " has " $$1 " lines" }'
 
 lint-shell: lint-setup
@@ -97,7 +97,7 @@ ci: ## what continuous integration runs: lint, demo, race, test
 
 .PHONY: bench
 bench: ## benchmarks (BENCH=REGEXP selects those in Go), and what the page does at a million samples
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $$(grep -rl --include='*_test.go' '^func Benchmark' cmd internal lib scripts | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $$(grep -rl --include='*_test.go' '^func Benchmark' cmd lib scripts | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 	scripts/setup test
 	$(MAKE) build
 	cd $(page) && node --test browser/speed.test.js

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"vperf/internal/need"
+	"vperf/lib/need"
 	"vperf/lib/perf/perftest"
 	"vperf/lib/record"
 )

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"vperf/internal/need"
+	"vperf/lib/need"
 	"vperf/lib/perf"
 	"vperf/lib/perf/perftest"
 )

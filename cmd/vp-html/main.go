@@ -8,9 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"vperf/internal/shell"
 	"vperf/lib/record"
 	"vperf/lib/report"
+	"vperf/lib/shell"
 	"vperf/lib/tool"
 )
 

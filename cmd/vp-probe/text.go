@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"vperf/internal/printable"
 	"vperf/lib/host"
+	"vperf/lib/printable"
 	"vperf/lib/record"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vperf/internal/shell"
 	"vperf/lib/perf"
 	"vperf/lib/record"
+	"vperf/lib/shell"
 )
 
 // permissions is what files say about who may use perf events. It predicts; a trial decides.

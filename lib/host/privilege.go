@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vperf/internal/shell"
 	"vperf/lib/record"
+	"vperf/lib/shell"
 )
 
 func (p *prober) probePermissions() {

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vperf/internal/words"
 	"vperf/lib/perf"
 	"vperf/lib/record"
+	"vperf/lib/words"
 )
 
 // The groups that capabilities are shown under.

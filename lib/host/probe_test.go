@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"vperf/internal/shell"
 	"vperf/lib/perf"
 	"vperf/lib/perf/perftest"
 	"vperf/lib/record"
+	"vperf/lib/shell"
 )
 
 // standIn returns a prober for a machine of perftest.StandIn, on which an ordinary user

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vperf/internal/shell"
+	"vperf/lib/shell"
 )
 
 // NotFound is the error of [Find]: there is no perf, or what is called perf does not work.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"vperf/internal/need"
+	"vperf/lib/need"
 	"vperf/lib/record"
 )
 

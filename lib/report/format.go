@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vperf/internal/words"
+	"vperf/lib/words"
 )
 
 const thin = "\u202f" // narrow no-break space: between digits, and nowhere else

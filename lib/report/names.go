@@ -3,7 +3,7 @@ package report
 import (
 	"strings"
 
-	"vperf/internal/printable"
+	"vperf/lib/printable"
 	"vperf/lib/stack"
 )
 

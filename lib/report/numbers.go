@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"vperf/internal/printable"
-	"vperf/internal/words"
+	"vperf/lib/printable"
 	"vperf/lib/record"
+	"vperf/lib/words"
 )
 
 var qualityText = []struct {

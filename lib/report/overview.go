@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"vperf/internal/printable"
-	"vperf/internal/shell"
-	"vperf/internal/words"
+	"vperf/lib/printable"
 	"vperf/lib/record"
+	"vperf/lib/shell"
 	"vperf/lib/stack"
+	"vperf/lib/words"
 )
 
 // view is what the template of the page shows: everything that can be read without

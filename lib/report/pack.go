@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/klauspost/compress/zlib"
 
-	"vperf/internal/printable"
+	"vperf/lib/printable"
 	"vperf/lib/record"
 	"vperf/lib/stack"
 )

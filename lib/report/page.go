@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"vperf/internal/printable"
+	"vperf/lib/printable"
 )
 
 //go:embed web/page.html web/style.css web/src/*.js

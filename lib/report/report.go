@@ -37,8 +37,8 @@ import (
 	"fmt"
 	"slices"
 
-	"vperf/internal/words"
 	"vperf/lib/record"
+	"vperf/lib/words"
 )
 
 // Profile is what a page is made from. The zero value is not usable: see [New].

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"vperf/internal/printable"
+	"vperf/lib/printable"
 	"vperf/lib/record"
 )
 

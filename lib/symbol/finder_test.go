@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"vperf/internal/need"
+	"vperf/lib/need"
 )
 
 // tools ends a test whose tools are not there.

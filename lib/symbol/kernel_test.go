@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"vperf/internal/need"
+	"vperf/lib/need"
 )
 
 // write makes a file and returns its path.

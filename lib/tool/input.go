@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/term"
 
-	"vperf/internal/shell"
 	"vperf/lib/record"
+	"vperf/lib/shell"
 )
 
 // Input is one of the command's inputs.

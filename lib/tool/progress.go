@@ -8,7 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"vperf/internal/printable"
+	"vperf/lib/printable"
 )
 
 // progressAfter is how long work may take before it is worth a progress bar.

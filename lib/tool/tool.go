@@ -41,7 +41,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"vperf/internal/printable"
+	"vperf/lib/printable"
 	"vperf/lib/record"
 )
 

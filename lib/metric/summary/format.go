@@ -8,8 +8,8 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"vperf/internal/printable"
-	"vperf/internal/words"
+	"vperf/lib/printable"
+	"vperf/lib/words"
 )
 
 // number formats a value for people: digits, and the unit that stands behind them.

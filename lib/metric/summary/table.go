@@ -7,7 +7,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"vperf/internal/printable"
+	"vperf/lib/printable"
 )
 
 // Style says how to write for the reader's terminal.

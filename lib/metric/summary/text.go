@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"vperf/internal/printable"
-	"vperf/internal/shell"
 	"vperf/lib/metric"
+	"vperf/lib/printable"
 	"vperf/lib/record"
+	"vperf/lib/shell"
 	"vperf/lib/stack"
 )
 

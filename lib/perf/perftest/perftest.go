@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vperf/internal/need"
+	"vperf/lib/need"
 	"vperf/lib/perf"
 )
 
