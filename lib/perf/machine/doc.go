@@ -14,8 +14,8 @@
 //     they are there, and else by "[kernel.kallsyms]" and "[module]".
 //   - Anonymous memory with code in it, and the heap and the stack if they are executable,
 //     are modules called /tmp/perf-PID.map: a JIT compiler may have named the code there.
-//   - Addresses of a call chain are looked up as they are, those of callers too. Contexts
-//     in the chain say which mappings count; it begins in user mode.
+//   - The functions of a call chain are those of its addresses as they are, callers too.
+//     Contexts in the chain say which mappings count; it begins in user mode.
 //   - A sample of an event without call chains has one frame, where it was taken. With
 //     --call-graph lbr the callers in user mode are those of the branch records.
 //   - The values of a group that is read with each sample make a sample for each event that
@@ -28,6 +28,9 @@
 //   - Chains are not cut at 127 frames.
 //   - A sample of a guest has a frame without a name; perf script drops it.
 //   - An unknown context voids what follows up to the next one, not all of the chain.
+//   - What was inlined into a caller is looked up one byte before the address that the call
+//     returns to; perf takes that address itself, and with it what was inlined behind the
+//     call.
 //   - A sample of an event that the recording does not describe is counted as cut; perf
 //     ends there.
 //

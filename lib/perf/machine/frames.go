@@ -38,8 +38,8 @@ func newFrames(o Options, info *data.Info) frames {
 }
 
 // append appends the frames of an address, the innermost first, to dst. m is where it is
-// mapped, nil if it is not.
-func (f *frames) append(dst []int32, m *mapping, address uint64, kernel bool) []int32 {
+// mapped, nil if it is not. returns says that the address is one that a call returns to.
+func (f *frames) append(dst []int32, m *mapping, address uint64, kernel, returns bool) []int32 {
 	if m == nil {
 		return append(dst, f.unknown(address, kernel))
 	}
@@ -47,9 +47,13 @@ func (f *frames) append(dst []int32, m *mapping, address uint64, kernel bool) []
 	if !m.module.addressy {
 		offset += m.offset - m.start
 	}
-	e := f.memo.at(m.module.id, offset)
+	id := m.module.id << 1
+	if returns {
+		id |= 1
+	}
+	e := f.memo.at(id, offset)
 	if e.module == 0 {
-		made := addressEntry{offset, m.module.id, f.make(m.module, offset)}
+		made := addressEntry{offset, id, f.make(m.module, offset, returns)}
 		f.memo.add(made)
 		e = &made
 	}
@@ -79,12 +83,20 @@ func (f *frames) unknown(address uint64, kernel bool) int32 {
 
 // make makes the frames of an offset of a module: the number of one, or a negative one for
 // a list.
-func (f *frames) make(m *module, offset uint64) int32 {
+//
+// A call returns to the instruction behind it, which may be of another inlined function
+// than the call: inlined functions are those of the byte before. The symbol is that of the
+// address itself, as perf has it, so the two agree only where that byte is in the symbol.
+func (f *frames) make(m *module, offset uint64, returns bool) int32 {
 	frame := record.Frame{Symbol: m.only, Module: m.name, Kind: m.kind}
 	names := f.modules.table(m)
+	at := offset
 	if m.only == "" {
 		if s, ok := names.Symbol(offset); ok {
 			frame.Symbol = strings.ToValidUTF8(s.Name, "\ufffd")
+			if returns && offset > s.Start {
+				at = offset - 1
+			}
 		}
 	}
 	key := frameKey{symbol: frame.Symbol, module: m.id, kernel: m.kind == record.KindKernel}
@@ -96,7 +108,7 @@ func (f *frames) make(m *module, offset uint64) int32 {
 		return outer
 	}
 	var list []int32
-	for _, in := range names.Frames(offset) {
+	for _, in := range names.Frames(at) {
 		if !in.Inlined {
 			break
 		}

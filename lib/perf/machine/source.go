@@ -450,12 +450,12 @@ func (s *Source) stack(t *thread, chain []byte, mode uint16, ip uint64) int32 {
 
 // leaf returns the stack of one address.
 func (s *Source) leaf(user *space, mode uint16, ip uint64) int32 {
-	s.scratch = s.address(s.scratch[:0], user, mode, ip)
+	s.scratch = s.address(s.scratch[:0], user, mode, ip, false)
 	return s.stacks.number(s.scratch)
 }
 
-// address appends the frames of one address.
-func (s *Source) address(dst []int32, user *space, mode uint16, ip uint64) []int32 {
+// address appends the frames of one address. returns says that a call returns to it.
+func (s *Source) address(dst []int32, user *space, mode uint16, ip uint64, returns bool) []int32 {
 	switch mode {
 	case data.ModeKernel:
 		m := s.kernel.find(ip)
@@ -465,24 +465,28 @@ func (s *Source) address(dst []int32, user *space, mode uint16, ip uint64) []int
 				m = &s.main
 			}
 		}
-		return s.frames.append(dst, m, ip, true)
+		return s.frames.append(dst, m, ip, true, returns)
 	case data.ModeUser:
-		return s.frames.append(dst, user.find(ip), ip, false)
+		return s.frames.append(dst, user.find(ip), ip, false, returns)
 	}
-	return s.frames.append(dst, nil, ip, false)
+	return s.frames.append(dst, nil, ip, false, returns)
 }
 
-// resolve looks up the addresses of a chain.
+// resolve looks up the addresses of a chain. The first of each context is where the thread
+// was, the others are where calls return to.
 func (s *Source) resolve(user *space, chain []byte) int32 {
 	frames := s.scratch[:0]
 	mode := uint16(data.ModeUser)
 	rec := s.r.Record()
+	returns := false
 	for i := range data.Words(chain) {
 		ip := rec.Word(chain, i)
 		if ip < data.ContextMax {
-			frames = s.address(frames, user, mode, ip)
+			frames = s.address(frames, user, mode, ip, returns)
+			returns = true
 			continue
 		}
+		returns = false
 		switch ip {
 		case data.ContextKernel:
 			mode = data.ModeKernel

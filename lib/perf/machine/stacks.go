@@ -91,7 +91,7 @@ type addressMemo struct {
 
 type addressEntry struct {
 	offset uint64
-	module int32
+	module int32 // its number times two, and 1 where a call returns to the offset
 	frames int32 // the frame, or the negative number of a list of them
 }
 
