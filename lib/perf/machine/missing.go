@@ -23,7 +23,7 @@ func (s *Source) Missing(share float64) []Missing {
 		if n == 0 || stack == 0 {
 			continue
 		}
-		if leaf := s.Frame(s.stacks.stacks[stack][0]); leaf.Symbol == "" && leaf.Module != "" {
+		if leaf := s.Frame(s.stacks.At(stack)[0]); leaf.Symbol == "" && leaf.Module != "" {
 			samples[leaf.Module] += n
 		}
 	}

@@ -35,7 +35,7 @@ type Source struct {
 	main   mapping // of the kernel itself; no module before it was recorded
 	frames frames
 	chains *chainMemo
-	stacks *stackTable
+	stacks *recording.Stacks
 	tally  recording.Tally
 	taken  []uint64 // samples by stack
 	onTask func(*recording.TaskEvent)
@@ -77,7 +77,7 @@ type deferred struct {
 func NewSource(r *data.Reader, o Options) *Source {
 	s := &Source{
 		r: r, tasks: tasks{byTID: map[int32]*thread{}},
-		frames: newFrames(o, r.Info()), chains: newChainMemo(), stacks: newStackTable(),
+		frames: newFrames(o, r.Info()), chains: newChainMemo(), stacks: recording.NewStacks(),
 		moved: map[counter]uint64{}, waiting: map[int32][]*deferred{}, formats: map[*data.Event]*data.Format{},
 	}
 	s.kernel = s.tasks.spaces.new()
@@ -130,7 +130,7 @@ func (s *Source) end() bool {
 func (s *Source) Sample() *recording.Sample { return &s.sample }
 
 // Stack returns the frames of a stack, leaf first.
-func (s *Source) Stack(i int) []int32 { return s.stacks.stacks[i] }
+func (s *Source) Stack(i int) []int32 { return s.stacks.At(i) }
 
 // Frame returns a frame.
 func (s *Source) Frame(i int32) *record.Frame { return &s.frames.list[i] }
@@ -345,11 +345,11 @@ func (s *Source) finish(t *thread, chain []byte, mode uint16, ip uint64) {
 func (s *Source) count() {
 	stack := s.sample.Stack
 	s.tally.Samples++
-	if len(s.stacks.stacks[stack]) > 1 {
+	if len(s.stacks.At(stack)) > 1 {
 		s.tally.Deep++
 	}
 	if stack >= len(s.taken) {
-		s.taken = append(s.taken, make([]uint64, len(s.stacks.stacks)-len(s.taken))...)
+		s.taken = append(s.taken, make([]uint64, s.stacks.Len()+1-len(s.taken))...)
 	}
 	s.taken[stack]++
 }
@@ -428,74 +428,4 @@ func (s *Source) lbr(rec *data.Record, chain []byte) []byte {
 		return s.chain
 	}
 	return chain
-}
-
-// stack returns the number of a call chain's stack.
-func (s *Source) stack(t *thread, chain []byte, mode uint16, ip uint64) int32 {
-	user := t.process.space
-	user.used, s.kernel.used = true, true
-	if len(chain) == 0 {
-		return s.leaf(user, mode, ip)
-	}
-	stack, hash, ok := s.chains.find(chain, user.id, s.kernel.id)
-	if !ok {
-		stack = s.resolve(user, chain)
-		s.chains.add(chain, user.id, s.kernel.id, hash, stack)
-	}
-	if stack == 0 { // contexts alone
-		return s.leaf(user, mode, ip)
-	}
-	return stack
-}
-
-// leaf returns the stack of one address.
-func (s *Source) leaf(user *space, mode uint16, ip uint64) int32 {
-	s.scratch = s.address(s.scratch[:0], user, mode, ip, false)
-	return s.stacks.number(s.scratch)
-}
-
-// address appends the frames of one address. returns says that a call returns to it.
-func (s *Source) address(dst []int32, user *space, mode uint16, ip uint64, returns bool) []int32 {
-	switch mode {
-	case data.ModeKernel:
-		m := s.kernel.find(ip)
-		if m == nil && s.main.module != nil && ip >= s.main.start {
-			// What was recorded ends with the text, where the code for the start is not.
-			if _, ok := s.frames.modules.table(s.main.module).Symbol(ip); ok {
-				m = &s.main
-			}
-		}
-		return s.frames.append(dst, m, ip, true, returns)
-	case data.ModeUser:
-		return s.frames.append(dst, user.find(ip), ip, false, returns)
-	}
-	return s.frames.append(dst, nil, ip, false, returns)
-}
-
-// resolve looks up the addresses of a chain. The first of each context is where the thread
-// was, the others are where calls return to.
-func (s *Source) resolve(user *space, chain []byte) int32 {
-	frames := s.scratch[:0]
-	mode := uint16(data.ModeUser)
-	rec := s.r.Record()
-	returns := false
-	for i := range data.Words(chain) {
-		ip := rec.Word(chain, i)
-		if ip < data.ContextMax {
-			frames = s.address(frames, user, mode, ip, returns)
-			returns = true
-			continue
-		}
-		returns = false
-		switch ip {
-		case data.ContextKernel:
-			mode = data.ModeKernel
-		case data.ContextUser:
-			mode = data.ModeUser
-		default:
-			mode = data.ModeUnknown
-		}
-	}
-	s.scratch = frames
-	return s.stacks.number(frames)
 }

@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 )
 
 // A chainMemo remembers the stacks that call chains became, by their bytes and the spaces
@@ -124,57 +123,4 @@ func (m *addressMemo) add(e addressEntry) {
 	}
 	m.n++
 	*m.at(e.module, e.offset) = e
-}
-
-// A stackTable numbers the distinct sequences of frames from 1.
-type stackTable struct {
-	stacks [][]int32
-	hashes []uint64
-	table  []int32 // open addressing by hash
-	arena  []int32 // free part of the chunk that stacks are copied to
-}
-
-const stackChunk = 16 << 10
-
-func newStackTable() *stackTable {
-	return &stackTable{stacks: make([][]int32, 1), hashes: make([]uint64, 1), table: make([]int32, 4096)}
-}
-
-func (t *stackTable) number(frames []int32) int32 {
-	if len(frames) == 0 {
-		return 0
-	}
-	var hash uint64
-	for _, f := range frames {
-		hash = (bits.RotateLeft64(hash, 5) ^ uint64(f)) * mixKey
-	}
-	hash ^= hash >> 32
-	mask := uint64(len(t.table) - 1)
-	i := hash & mask
-	for ; t.table[i] != 0; i = (i + 1) & mask {
-		n := t.table[i]
-		if t.hashes[n] == hash && slices.Equal(t.stacks[n], frames) {
-			return n
-		}
-	}
-	n := len(frames)
-	if n > cap(t.arena) {
-		t.arena = make([]int32, 0, max(stackChunk, n))
-	}
-	t.stacks = append(t.stacks, append(t.arena[:0:n], frames...))
-	t.arena = t.arena[n:n:cap(t.arena)]
-	t.hashes = append(t.hashes, hash)
-	t.table[i] = int32(len(t.stacks) - 1)
-	if 2*len(t.stacks) > len(t.table) {
-		t.table = make([]int32, 2*len(t.table))
-		mask = uint64(len(t.table) - 1)
-		for n := 1; n < len(t.stacks); n++ {
-			i := t.hashes[n] & mask
-			for t.table[i] != 0 {
-				i = (i + 1) & mask
-			}
-			t.table[i] = int32(n)
-		}
-	}
-	return int32(len(t.stacks) - 1)
 }

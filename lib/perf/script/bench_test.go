@@ -58,7 +58,7 @@ func BenchmarkReader(b *testing.B) {
 				if n != 20000 || r.Err() != nil {
 					b.Fatal(n, r.Err())
 				}
-				b.ReportMetric(float64(len(r.stack.stacks)-1), "stacks")
+				b.ReportMetric(float64(r.stack.Len()), "stacks")
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func (r *Reader) enter(n int32) {
 func (r *Reader) push(frame int32) {
 	r.cur = append(r.cur, frame)
 	r.before = r.hash
-	r.hash = mix(r.hash, frame)
+	r.hash = recording.Mix(r.hash, frame)
 }
 
 // learn makes a new entry of the memo from a line with its newline. It returns 0 for a
@@ -205,7 +205,7 @@ func (r *Reader) applySource(p sourcePlace) {
 		f.Inlined, f.Kind = true, ""
 	}
 	r.cur[last] = r.intern(f)
-	r.hash = mix(r.before, r.cur[last])
+	r.hash = recording.Mix(r.before, r.cur[last])
 }
 
 func (r *Reader) intern(f record.Frame) int32 {

@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 )
 
 // A lineMemo remembers what lines of call chains mean. A profile consists of some ten
@@ -102,6 +101,9 @@ func (m *lineMemo) add(l memoLine) int32 {
 	return int32(len(m.lines) - 1)
 }
 
+// mixKey is a secret, for whoever knows it can make lines that collide.
+var mixKey = rand.Uint64() | 1
+
 func (m *lineMemo) place(n int32) {
 	mask := uint64(len(m.table) - 1)
 	i := m.lines[n].hash & mask
@@ -109,62 +111,4 @@ func (m *lineMemo) place(n int32) {
 		i = (i + 1) & mask
 	}
 	m.table[i] = n
-}
-
-// A stackTable numbers the distinct sequences of frames from 1.
-type stackTable struct {
-	stacks [][]int32
-	hashes []uint64
-	table  []int32 // open addressing by hash
-	arena  []int32 // free part of the chunk that stacks are copied to
-}
-
-const stackChunk = 16 << 10
-
-func newStackTable() *stackTable {
-	return &stackTable{stacks: make([][]int32, 1), hashes: make([]uint64, 1), table: make([]int32, 4096)}
-}
-
-// mix adds a frame to the hash of the frames before it. Its key is a secret, for whoever
-// knows it can make stacks that collide.
-func mix(h uint64, frame int32) uint64 {
-	return (bits.RotateLeft64(h, 5) ^ uint64(frame)) * mixKey
-}
-
-var mixKey = rand.Uint64() | 1
-
-// number returns the number of a stack. hash is what [mix] makes of its frames.
-func (t *stackTable) number(frames []int32, hash uint64) int {
-	if len(frames) == 0 {
-		return 0
-	}
-	hash ^= hash >> 32
-	mask := uint64(len(t.table) - 1)
-	i := hash & mask
-	for ; t.table[i] != 0; i = (i + 1) & mask {
-		n := t.table[i]
-		if t.hashes[n] == hash && slices.Equal(t.stacks[n], frames) {
-			return int(n)
-		}
-	}
-	n := len(frames)
-	if n > cap(t.arena) {
-		t.arena = make([]int32, 0, max(stackChunk, n))
-	}
-	t.stacks = append(t.stacks, append(t.arena[:0:n], frames...))
-	t.arena = t.arena[n:n:cap(t.arena)]
-	t.hashes = append(t.hashes, hash)
-	t.table[i] = int32(len(t.stacks) - 1)
-	if 2*len(t.stacks) > len(t.table) {
-		t.table = make([]int32, 2*len(t.table))
-		mask = uint64(len(t.table) - 1)
-		for n := 1; n < len(t.stacks); n++ {
-			i := t.hashes[n] & mask
-			for t.table[i] != 0 {
-				i = (i + 1) & mask
-			}
-			t.table[i] = int32(n)
-		}
-	}
-	return len(t.stacks) - 1
 }

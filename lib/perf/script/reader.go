@@ -27,7 +27,7 @@ type Reader struct {
 	text  lineBuffer
 	memo  *lineMemo
 	last  int32 // line of the memo that was read last
-	stack *stackTable
+	stack *recording.Stacks
 
 	frames  []record.Frame
 	byFrame map[record.Frame]int32
@@ -64,7 +64,7 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{
 		text:    lineBuffer{in: r, line: 1},
 		memo:    newLineMemo(),
-		stack:   newStackTable(),
+		stack:   recording.NewStacks(),
 		frames:  make([]record.Frame, 1),
 		byFrame: map[record.Frame]int32{},
 		names:   map[string]string{},
@@ -76,7 +76,7 @@ func NewReader(r io.Reader) *Reader {
 func (r *Reader) Sample() *recording.Sample { return &r.sample }
 
 // Stack returns the frames of a stack, leaf first.
-func (r *Reader) Stack(i int) []int32 { return r.stack.stacks[i] }
+func (r *Reader) Stack(i int) []int32 { return r.stack.At(i) }
 
 // Frame returns a frame.
 func (r *Reader) Frame(i int32) *record.Frame { return &r.frames[i] }
@@ -262,7 +262,7 @@ func (r *Reader) readSample() bool {
 		r.tally.Add(recording.Cut, 1, s.Place, "")
 		return false
 	}
-	s.Stack = r.stack.number(r.cur, r.hash)
+	s.Stack = r.stack.Number(r.cur, r.hash)
 	r.tally.Samples++
 	if len(r.cur) > 1 {
 		r.tally.Deep++
