@@ -103,7 +103,7 @@ func (a *app) records(in *tool.Input) error {
 		p.closeDumps()
 	}
 	if err := r.Err(); err != nil {
-		a.fail(&tool.Error{Place: in.Name, Text: "cannot be read to its end", Err: err, Cause: record.CauseTruncatedInput})
+		a.env.Fail(&tool.Error{Place: in.Name, Text: "cannot be read to its end", Err: err, Cause: record.CauseTruncatedInput})
 	}
 	return nil
 }

@@ -30,7 +30,6 @@ type app struct {
 	foreign   int    // inputs that name no profile
 	foreignID string // of these
 	passed    bool   // samples went through that were folded before
-	failed    bool   // something was reported with Fail
 }
 
 func run(env *tool.Env) error {
@@ -66,10 +65,10 @@ func (a *app) input(in *tool.Input) error {
 	head, err := in.Reader.Peek(sniffed)
 	switch {
 	case len(head) == 0 && errors.Is(err, io.EOF):
-		a.fail(&tool.Error{Place: in.Name, Text: "is empty", Hint: "what made it may have failed: look at its messages", Cause: record.CauseNoSamples})
+		a.env.Fail(&tool.Error{Place: in.Name, Text: "is empty", Hint: "what made it may have failed: look at its messages", Cause: record.CauseNoSamples})
 		return nil
 	case len(head) == 0:
-		a.fail(&tool.Error{Place: in.Name, Text: "cannot be read", Err: err})
+		a.env.Fail(&tool.Error{Place: in.Name, Text: "cannot be read", Err: err})
 		return nil
 	case isPerfData(head):
 		return a.perfData(in)
@@ -93,11 +92,6 @@ func (a *app) newText(in io.Reader) *script.Reader {
 	r := script.NewReader(in)
 	r.Addresses = a.opt.naming.Addresses
 	return r
-}
-
-func (a *app) fail(err error) {
-	a.env.Fail(err)
-	a.failed = true
 }
 
 // A batch is what makes up one stream: the recordings of one profile.
@@ -181,7 +175,7 @@ func (b *batch) fail(err error) {
 		e.Hint, _ = foreignHint(err)
 	}
 	b.failed = true
-	b.app.fail(e)
+	b.app.env.Fail(e)
 }
 
 // end closes the stream of the batch, and says on stderr what is to be known about it.
@@ -199,7 +193,7 @@ func (b *batch) end(before ...record.Notice) error {
 	short := empty && b.shortRun()
 	if empty && !short {
 		if !b.failed {
-			a.fail(b.nothing())
+			a.env.Fail(b.nothing())
 		}
 		return b.err()
 	}
@@ -286,7 +280,7 @@ func (a *app) finish() error {
 		if err := a.writeFile(); err != nil {
 			return err
 		}
-	case a.total.out == 0 && a.waits == 0 && !a.passed && !a.failed:
+	case a.total.out == 0 && a.waits == 0 && !a.passed && !a.env.Failed():
 		return &tool.Error{
 			Text: "the records hold neither a recording nor samples", Cause: record.CauseNoSamples,
 			Hint: "vp-collect -- COMMAND | vp-fold",
