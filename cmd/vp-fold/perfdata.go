@@ -17,12 +17,6 @@ import (
 	"vperf/lib/tool"
 )
 
-// isPerfData reports whether a file begins like a recording of perf, in either byte order.
-// Version 1 of the format ("PERFFILE") has been gone since 2009.
-func isPerfData(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("PERFILE2")) || bytes.HasPrefix(head, []byte("2ELIFREP"))
-}
-
 // perfData folds a recording. What perf record writes into a pipe is read as it comes; a
 // file that comes through one, or compressed, is copied first, for its names are at its
 // end.
@@ -57,7 +51,7 @@ func startsLikePerfData(path string) bool {
 	defer file.Close()
 	head := make([]byte, 8)
 	n, _ := io.ReadFull(file, head)
-	return isPerfData(head[:n])
+	return data.IsRecording(head[:n])
 }
 
 // spool copies a recording into a file of its own.

@@ -11,6 +11,7 @@ import (
 	"vperf/lib/format/folded"
 	"vperf/lib/format/pprof"
 	"vperf/lib/perf"
+	"vperf/lib/perf/data"
 	"vperf/lib/perf/recording"
 	"vperf/lib/perf/script"
 	"vperf/lib/record"
@@ -70,7 +71,7 @@ func (a *app) input(in *tool.Input) error {
 	case len(head) == 0:
 		a.env.Fail(&tool.Error{Place: in.Name, Text: "cannot be read", Err: err})
 		return nil
-	case isPerfData(head):
+	case data.IsRecording(head):
 		return a.perfData(in)
 	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(`{"`)):
 		return a.records(in)

@@ -2,12 +2,12 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"vperf/lib/perf/data"
 	"vperf/lib/record"
 	"vperf/lib/report"
 	"vperf/lib/shell"
@@ -72,7 +72,7 @@ func read(env *tool.Env, profile *report.Profile, in *tool.Input) error {
 		}
 		return nil
 	case len(head) == 0:
-	case isPerfData(head):
+	case data.IsRecording(head):
 		file := ""
 		if in.Path != "" {
 			file = " " + shell.Quote(in.Path)
@@ -93,10 +93,4 @@ func read(env *tool.Env, profile *report.Profile, in *tool.Input) error {
 		env.Fail(&tool.Error{Place: in.Name, Err: err})
 	}
 	return nil
-}
-
-// isPerfData tells a perf.data file by its magic, that of a machine of the other byte order
-// included.
-func isPerfData(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("PERFILE2")) || bytes.HasPrefix(head, []byte("2ELIFREP"))
 }

@@ -2,9 +2,7 @@ package collect
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -107,8 +105,7 @@ func endGroups(groups []int) {
 	}
 }
 
-// watcher is the collector's side. A nil watcher is one that could not be started: it
-// watches nothing and has seen no signal.
+// watcher is the collector's side.
 type watcher struct {
 	process *os.Process
 	orders  *os.File
@@ -168,9 +165,6 @@ const grace = 100 * time.Millisecond
 
 // saw reports whether the watcher got the signal, too. It waits for the news.
 func (w *watcher) saw(s syscall.Signal) bool {
-	if w == nil {
-		return false
-	}
 	for here := time.Now(); ; time.Sleep(grace / 50) {
 		w.mu.Lock()
 		there := w.seen[s]
@@ -185,9 +179,7 @@ func (w *watcher) saw(s syscall.Signal) bool {
 }
 
 func (w *watcher) order(format string, args ...any) {
-	if w != nil {
-		fmt.Fprintf(w.orders, format+"\n", args...) // a watcher that is gone cannot be helped
-	}
+	fmt.Fprintf(w.orders, format+"\n", args...) // a watcher that is gone cannot be helped
 }
 
 func (w *watcher) watch(pid int)      { w.order("watch %d", pid) }
@@ -196,14 +188,8 @@ func (w *watcher) remove(name string) { w.order("remove %q", name) }
 
 // close dismisses the watcher.
 func (w *watcher) close() error {
-	if w == nil {
-		return nil
-	}
 	w.order("farewell")
 	w.orders.Close()
 	_, err := w.process.Wait()
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
 	return err
 }

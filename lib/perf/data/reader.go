@@ -62,6 +62,13 @@ const (
 	fileHeaderSize = 104
 )
 
+// IsRecording reports whether a file begins like a recording of perf, in either byte order.
+// Version 1 of the format ("PERFFILE") has been gone since 2009.
+func IsRecording(head []byte) bool {
+	_, ok := orderOf(head)
+	return ok
+}
+
 // IsPipe reports whether a recording that begins with head was written into a pipe.
 func IsPipe(head []byte) bool {
 	o, ok := orderOf(head)
